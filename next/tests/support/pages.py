@@ -32,6 +32,5 @@ def card(page: Page, title: str) -> Locator:
 def titles(page: Page) -> list[str]:
     """The titles of the passages, best first."""
     return [
-        link.inner_text()
-        for link in cards(page).get_by_role("heading").get_by_role("link").all()
+        link.inner_text() for link in cards(page).get_by_role("heading").get_by_role("link").all()
     ]

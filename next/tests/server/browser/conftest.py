@@ -39,7 +39,7 @@ def _missing() -> str | None:
     return None if _chromium() else "there is no chromium (apt-get install chromium)"
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # asyncio cannot run in other modules while it is open
 def browser() -> Iterator[Browser]:
     if reason := _missing():
         if os.environ.get("HEBBGRAPH_BROWSER") == "required":

@@ -29,7 +29,7 @@ def choose(page: Any, *files: tuple[str, str], button: str = "Add files") -> Any
 
 def test_documents_are_found_by_title_and_by_place(open_page: Any) -> None:
     page = open_page("/documents")
-    assert page.get_by_text("6 documents", exact=True).is_visible()
+    page.get_by_text("6 documents", exact=True).wait_for()
     find = page.get_by_role("searchbox", name="Find documents")
     find.fill("PUBLISH")
     page.get_by_text("1 document", exact=True).wait_for()
@@ -113,7 +113,7 @@ def test_deleting_says_first_what_goes(open_page: Any) -> None:
     page.get_by_role("button", name="Delete").click()
     dialog = page.get_by_role("dialog", name="Delete “folders”?")
     assert "1 passage of docs/folders.md will be deleted" in dialog.inner_text()
-    assert "1 lesson" in dialog.inner_text()
+    assert "1 lesson will rest" in dialog.inner_text()
     dialog.get_by_role("button", name="Cancel").click()
     assert page.get_by_text("When in global mode").is_visible()
     page.get_by_role("button", name="Delete").click()

@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from manuals import QUESTION
+from manuals import MANUALS, QUESTION
 from pages import ask, card, cards, titles
 from served import secret, token
+
+from hebbgraph import HebbianIndex
 
 REWORDED = "What makes a file executable in a package that I publish?"
 FOLDERS = "folders: Where executables go"
@@ -157,10 +159,12 @@ def test_who_may_not_teach_sees_no_buttons(open_page: Any) -> None:
 
 
 def test_the_server_may_keep_no_questions(open_page: Any, tmp_path: Path) -> None:
-    page = open_page(keep_questions=False)
+    page = open_page(index=tmp_path / "unkept", keep_questions=False)
+    with HebbianIndex.open(tmp_path / "unkept") as index:
+        index.add(MANUALS)
     ask(page, QUESTION)
-    teach(page, "folders")
-    assert page.get_by_text("First because somebody marked it for an earlier question").is_visible()
+    card(page, "folders").get_by_role("button", name="Answers it").click()
+    page.get_by_text("First because somebody marked it for an earlier question").wait_for()
     page.get_by_role("link", name="Learned").click()
     page.get_by_text("Questions are not kept, by a setting of the server.").wait_for()
     assert page.get_by_role("heading", name="A question that was not kept").is_visible()

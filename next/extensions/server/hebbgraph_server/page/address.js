@@ -5,7 +5,8 @@ export const parameters = () => new URLSearchParams(location.search);
 /** An address in this namespace; what is empty is left out. */
 export function href(path, given = {}) {
   const all = { namespace: parameters().get("namespace"), ...given };
-  const query = new URLSearchParams(Object.entries(all).filter(([, value]) => (value ?? "") !== ""));
+  const named = Object.entries(all).filter(([, value]) => (value ?? "") !== "");
+  const query = new URLSearchParams(named);
   return query.size ? `${path}?${query}` : path;
 }
 
@@ -13,7 +14,6 @@ export function href(path, given = {}) {
 export const changed = (given) =>
   href(location.pathname, { ...Object.fromEntries(parameters()), ...given });
 
-/** Go to an address of this page; `replace` leaves no trace in the history. */
 export function go(address, replace = false) {
   history[replace ? "replaceState" : "pushState"](null, "", address);
   dispatchEvent(new Event("moved"));

@@ -3,14 +3,8 @@ import { href } from "./address.js";
 
 const TOKEN = "hebbgraph-token";
 
-export class Problem extends Error {
-  constructor(message, status = 0) {
-    super(message);
-    this.status = status;
-  }
-}
+const failed = (message, status = 0) => Object.assign(new Error(message), { status });
 
-/** Who asks, and what there is; as the server tells it. */
 export let session = null;
 
 // `--open` brings the token behind the address, which is never sent and leaves it at once.
@@ -20,7 +14,6 @@ if (brought) {
   history.replaceState(null, "", location.pathname + location.search);
 }
 
-/** Keep the token for this tab, or forget it. */
 export function useToken(token) {
   if (token) sessionStorage.setItem(TOKEN, token);
   else sessionStorage.removeItem(TOKEN);
@@ -41,14 +34,14 @@ async function sent(method, path, query = {}, body = undefined) {
       method, headers, body: body === undefined || isFile ? body : JSON.stringify(body),
     });
   } catch {
-    throw new Problem("The server does not answer. It may be stopped or restarting; try again.");
+    throw failed("The server does not answer. It may be stopped or restarting; try again.");
   }
   const answer = await response.json().catch(() => ({}));
   if (response.ok) return answer;
   const message = answer.message ?? `The server answered with status ${response.status}.`;
   // A sentence, unless it begins with a name.
   const said = message.replace(/^[a-z]+ /, (word) => word[0].toUpperCase() + word.slice(1));
-  const problem = new Problem(said, response.status);
+  const problem = failed(said, response.status);
   if (response.status === 401) dispatchEvent(new CustomEvent("signin", { detail: problem }));
   throw problem;
 }

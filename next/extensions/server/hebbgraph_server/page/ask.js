@@ -1,4 +1,4 @@
-// Ask: a question, the passages for it, and the ranking with and without lessons.
+// Ask: a question, the passages for it, with and without lessons.
 import { changed, go, href } from "./address.js";
 import { get, post, session } from "./api.js";
 import { card, named } from "./card.js";
@@ -12,9 +12,11 @@ const SURE = [[0.8, "This is known here."], [0.5, "This is probably known here."
   [0.3, "Unsure: passages hold only a part of the question."],
   [0, "Probably nothing here is about this."]];
 
+let latest = ""; // the question on the screen: answers to earlier ones come too late
+
 export async function showAsk(view, given) {
   const input = h("input", { type: "search", "aria-label": "Question", maxlength: 8192,
-    placeholder: "Ask a question", enterkeyhint: "search", dir: "auto" });
+    placeholder: "Ask a question" });
   const results = h("section.results", { tabindex: "-1", "aria-label": "Answer" });
   const panel = h("aside", { hidden: true });
   let [answer, tag] = [null, null];
@@ -26,7 +28,7 @@ export async function showAsk(view, given) {
       if (input.value.trim()) go(href("/", { q: input.value.trim() }));
       results.focus({ preventScroll: true });
     },
-  }, h("h1.unseen", "Ask"), input, h("button.primary", "Ask")), h("div.columns", results, panel));
+  }, input, h("button.primary", "Ask")), h("div.columns", results, panel));
   document.addEventListener("keydown", function listen(event) {
     if (view.isConnected) keys(event, view);
     else document.removeEventListener("keydown", listen);
@@ -42,6 +44,7 @@ export async function showAsk(view, given) {
     }
     if (answer?.question === question) answer.draw(isPlain);
     else {
+      latest = question;
       document.title = `${question || "Ask"} · hebbgraph`;
       input.value = question;
       answer = question ? answered(results, question, isPlain) : { question, draw: () => {} };
@@ -57,25 +60,24 @@ export async function showAsk(view, given) {
 
 async function welcome(results) {
   const tries = h("ul.tries", { "aria-label": "Questions to try" });
-  const { documents, kinds, lessons, may, model, name, passages } = session;
-  put(results, h("div.welcome", h("p.name", { dir: "auto" }, name), passages
+  const { documents, kinds, lessons, may, name, passages } = session;
+  put(results, h("div.welcome", h("h1", name), passages
     ? [h("p.soft", `${some(documents, "document")}, ${some(passages, "passage")}`,
-      lessons > 0 && [", ", h("a", { href: href("/learned") }, some(lessons, "lesson"))],
-      model && `, meaning by ${model}`),
+      lessons > 0 && [", ", h("a", { href: href("/learned") }, some(lessons, "lesson"))]),
     h("h2", "Try"), tries, h("p.hints", hint("/", "question"), hints()),
     may.write && h("p.soft", "Drop files anywhere to add them.")]
     : [h("p.soft", "Nothing is here yet."), may.write
       ? [h("p", "Drop files anywhere, or ", button("choose files", choose, { class: "link" }), "."),
         h("p.soft", `It reads ${kinds.join(" ")} and other text.`)]
-      : h("p", "Your token may ask, but not add documents; whoever runs the server can.")]));
+      : h("p", "Whoever runs the server can add documents.")]));
   if (!passages) return;
   const { questions } = await get("suggestions");
   put(tries, questions.map((question) =>
-    h("li", h("a", { href: href("/", { q: question }), dir: "auto" }, question))));
+    h("li", h("a", { href: href("/", { q: question }) }, question))));
 }
 
-const hint = (...parts) => h("span", parts.slice(0, -1).map((key) => h("kbd", key)), " ", parts.at(-1));
-const hints = () => [hint("j", "k", "move"), hint("a", "answers it"), hint("x", "wrong"),
+const hint = (keys, does) => h("span", [...keys].map((key) => h("kbd", key)), " ", does);
+const hints = () => [hint("jk", "move"), hint("a", "answers it"), hint("x", "wrong"),
   hint("u", "undo"), hint("o", "show all")];
 
 /** The answer to one question on the screen. */
@@ -92,6 +94,7 @@ function answered(view, question, isPlain) {
   async function ask() {
     view.setAttribute("aria-busy", "true");
     await load();
+    if (latest !== question) return;
     view.removeAttribute("aria-busy");
     view.ariaLabel = `Answer to ${question}`;
     put(view, summary, list, below);
@@ -101,6 +104,7 @@ function answered(view, question, isPlain) {
   /** Ask again after a lesson, and show where its passage went. */
   async function again(id, what) {
     await load();
+    if (latest !== question) return;
     draw(false, id);
     const hit = found.hits.find((each) => each.id === id);
     tell(hit ? `${what}. “${hit.title || "The passage"}” is number ${hit.rank} now.` : what);
@@ -126,10 +130,10 @@ function answered(view, question, isPlain) {
 function cards(answer, taught) {
   const { hits } = answer;
   const best = Math.max(...hits.map((hit) => hit.score), 1e-9);
-  return hits.map((hit, at) => card(hit, { above: hits[at - 1], next: hits[at + 1], answer, best, taught }));
+  const about = { answer, best, taught };
+  return hits.map((hit, at) => card(hit, { above: hits[at - 1], next: hits[at + 1], ...about }));
 }
 
-/** The ranking without lessons. */
 function plainCards(answer) {
   const hits = new Map(answer.hits.map((hit) => [hit.id, hit]));
   const best = Math.max(...answer.hits.map((hit) => hit.untaught), 1e-9);
@@ -140,7 +144,7 @@ function plainCards(answer) {
       h("p.soft", "With lessons, it is not among the first."))));
 }
 
-/** How sure the answer is, and what the words of the question are worth. */
+/** How sure the answer is, and what its words are worth. */
 function summarized({ confidence, hits, ignored, names, notes, words }, isPlain) {
   const unknown = words.filter((word) => word.passages === 0);
   const known = words.filter((word) => word.passages !== 0);
@@ -149,10 +153,11 @@ function summarized({ confidence, hits, ignored, names, notes, words }, isPlain)
   const listed = (list) => joined(list.map(({ word }) => h("em", word)));
   const turn = (label, lessons) => button(label, () => go(changed({ lessons }), true),
     { "aria-pressed": String(isPlain === Boolean(lessons)) });
-  const sure = hits.length ? SURE.find(([least]) => (confidence ?? 1) >= least)[1] : "Nothing is found.";
+  const sure = SURE.find(([least]) => (confidence ?? 1) >= least)[1];
   const line = (...said) => h("p.words", said);
   return [
-    h("div.said", h("p", sure), hits.some((hit) => hit.parts.learned !== 0)
+    h("div.said", h("h1", hits.length ? sure : "Nothing is found."),
+      hits.some((hit) => hit.parts.learned !== 0)
       && h("div.switch", { role: "group", "aria-label": "Ranking" },
         turn("with lessons", null), turn("without", "off"))),
     known.length > 0 && line("In how many passages: ", joined(known.map(({ word, passages }) =>
@@ -162,14 +167,13 @@ function summarized({ confidence, hits, ignored, names, notes, words }, isPlain)
     common.length > 0 && line("Ignored as links, too common: ", common.map(({ word, passages }) =>
       [tagLink(word), ` in ${some(passages, "passage")} `])),
     names.length > 0 && line("About: ", names.map((tag) => [tagLink(tag), " "])),
-    // The line above says as much of names.
     notes.filter((note) => !note.startsWith("no tag of the index")).map((note) => line(note)),
   ];
 }
 
 function keys(event, view) {
   if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog")) return;
-  const isTyping = event.target.matches("input, select, textarea");
+  const isTyping = event.target.matches("input, select");
   const all = [...view.querySelectorAll(".cards > li")];
   const at = all.indexOf(event.target.closest(".cards > li"));
   const step = { j: 1, ArrowDown: 1, k: -1, ArrowUp: -1 }[event.key];

@@ -4,18 +4,19 @@ import { button, h, joined, put } from "./dom.js";
 import { drawn, excerpt, placed, plain } from "./text.js";
 import { bar, sentence } from "./why.js";
 
-/** Title and place of a passage, which lead to it in its document. */
+/** Title and place of a passage or document, which lead there. */
 export function named({ id, title, text, place }, marks = []) {
-  const shown = title ? plain(title, placed(title, marks)) : text?.slice(0, 60) || "a passage that is gone";
+  const label = title || text?.slice(0, 60) || "a passage that is gone";
+  const shown = plain(label, title ? placed(title, marks) : []);
   const address = href("/documents", { place, passage: id });
-  return [place ? h("a", { href: address }, shown) : shown, place && h("small", { dir: "auto" }, place)];
+  return [place ? h("a", { href: address }, shown) : shown, place && h("small", place)];
 }
 
-/** The text of a passage, cut to what matters until it is opened. */
+/** The text, cut to what matters until it is opened. */
 function body({ text, marks, complete }) {
   const all = placed(text, marks);
   const { parts, isWhole } = excerpt(text, all);
-  const shown = h("div.text", { dir: "auto" });
+  const shown = h("div.text");
   const more = button("", () => {
     draw(more.ariaExpanded !== "true");
     more.focus({ preventScroll: true });
@@ -31,12 +32,11 @@ function body({ text, marks, complete }) {
   return shown;
 }
 
-/** Two passages joined by the words that they share, quoted. */
 function hopOf({ kind, shared, source, target }) {
   const tags = joined(shared.map((tag) => h("a", { href: changed({ tag }) }, h("b", tag))));
   const said = { words: ["both name ", tags], tag: ["both have the tag ", tags],
     link: "one links to the other" }[kind];
-  const quote = (end) => end.quote && h("blockquote", { dir: "auto" },
+  const quote = (end) => end.quote && h("blockquote",
     h("q", plain(end.quote, placed(end.quote, end.marks))), h("cite", end.title));
   return h("div.hop", { role: "group", "aria-label": `Reached from ${source.title}` },
     h("p", "Reached from ", source.rank && `${source.rank}, `, h("b", source.title), ": ", said),
@@ -47,18 +47,18 @@ function hopOf({ kind, shared, source, target }) {
 function badge(hit, taught) {
   const lesson = hit.lesson ?? taught?.wrong(hit.id);
   if (!lesson) return null;
-  const before = hit.untaught_rank ?? Infinity;
-  const lead = hit.lesson && before > hit.rank
-    ? `${hit.rank === 1 ? "First" : `Raised${before < Infinity ? ` from ${before}` : ""}`} because ` : "";
+  const { actor, question } = lesson;
+  const isRaised = hit.lesson && (hit.untaught_rank ?? Infinity) > hit.rank;
   return h("p", { class: hit.lesson ? "badge" : "badge wrong" },
-    lead, h("b", lesson.actor ?? (lead ? "somebody" : "Somebody")), ` marked it${hit.lesson ? "" : " wrong"} for `,
-    lesson.question ? ["“", h("a", { href: href("/", { q: lesson.question }) }, lesson.question), "”"]
+    isRaised && (hit.rank === 1 ? "First because " : "Raised because "),
+    h("b", actor ?? (isRaised ? "somebody" : "Somebody")),
+    hit.lesson ? " marked it for " : " marked it wrong for ",
+    question ? ["“", h("a", { href: href("/", { q: question }) }, question), "”"]
       : "an earlier question",
     taught && lesson.may_undo && [" · ", button("Undo", () => taught.undo(lesson.id, hit.id),
       { class: "link", "data-key": "u" })]);
 }
 
-/** A card; `taught` judges passages, if that is allowed. */
 export function card(hit, { above, next, answer, best, taught, isPlain }) {
   const heading = `hit-${hit.rank}`;
   const verdict = (name, label, letter) => button(label, () => taught.judge(hit.id, name), {
@@ -70,9 +70,11 @@ export function card(hit, { above, next, answer, best, taught, isPlain }) {
   return h("li.card", { "data-id": hit.id, tabindex: "-1", "aria-labelledby": heading },
     !isPlain && badge(hit, taught),
     h("div.head",
-      h("h2", { id: heading, dir: "auto" }, h("span.rank", hit.rank), " ", named(hit, hit.title_marks)),
-      isMoved && h("span.moved", from < hit.rank ? "▼" : "▲", from ? ` from ${from}` : " from far below"),
-      taught && h("div.verdicts", verdict("cited", "Answers it", "a"), verdict("rejected", "Wrong", "x"))),
+      h("h2", { id: heading }, h("span.rank", hit.rank), " ", named(hit, hit.title_marks)),
+      isMoved && h("span.moved", from && from < hit.rank ? "▼" : "▲",
+        ` from ${from ?? "far below"}`),
+      taught && h("div.verdicts", verdict("cited", "Answers it", "a"),
+        verdict("rejected", "Wrong", "x"))),
     body(hit),
     hit.hop && hopOf(hit.hop),
     h("p.why", bar(hit, best, isPlain), sentence(hit, above, next, answer)));

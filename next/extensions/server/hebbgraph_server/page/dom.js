@@ -27,7 +27,6 @@ function set(element, attributes) {
 
 const isNothing = (value) => value === null || value === undefined || value === false;
 
-/** Replace what an element holds. */
 export function put(element, ...children) {
   element.replaceChildren();
   return fill(element, children);
@@ -36,10 +35,8 @@ export function put(element, ...children) {
 export const button = (label, onclick, more = {}) =>
   h("button", { type: "button", onclick, ...more }, label);
 
-/** An error where it happened. */
 export const refused = (problem) => h("p.refused", { role: "alert" }, problem.message);
 
-/** Do something; if it fails, say why. */
 export async function attempt(work, fail = (problem) => tell(problem.message)) {
   try {
     await work();
@@ -51,7 +48,6 @@ export async function attempt(work, fail = (problem) => tell(problem.message)) {
 
 export const count = (value) => value.toLocaleString("en");
 export const some = (value, one, many = `${one}s`) => `${count(value)} ${value === 1 ? one : many}`;
-/** Items with a separator between them. */
 export const joined = (items, separator = ", ") =>
   items.flatMap((item, at) => (at ? [separator, item] : [item]));
 
@@ -66,8 +62,8 @@ export function tell(text) {
 /** Ask before something is lost; resolves to whether it shall be done. */
 export function confirmed(title, body, label) {
   return new Promise((resolve) => {
-    const dialog = h("dialog", { "aria-labelledby": "confirm" },
-      h("h2", { id: "confirm" }, title),
+    const dialog = h("dialog", { "aria-label": title },
+      h("h2", title),
       body,
       h("div.row",
         button("Cancel", () => dialog.close(), { autofocus: true }),

@@ -4,64 +4,45 @@ import { get, remove, session } from "./api.js";
 import { named } from "./card.js";
 import { attempt, button, confirmed, count, h, joined, put, refused, some, tell } from "./dom.js";
 
-const PAGE = 50;
+const MOST = 500;
 
 export async function showLearned(view, given) {
   const actor = given.get("actor");
-  const list = h("ol.rows", { "aria-label": "Lessons" });
-  const [said, more] = [h("p.soft"), h("div.row")];
-  let total = 0;
-
-  async function load() {
-    const found = await get("lessons", { actor, offset: list.children.length, limit: PAGE });
-    ({ total } = found);
-    list.append(...found.lessons.map((lesson) => row(lesson, taken)));
-    draw();
-  }
-
-  function draw() {
-    const left = total - list.children.length;
-    put(more, left > 0 && button(`Show ${count(Math.min(left, PAGE))} more`, load));
-    put(said, total ? `${some(total, "lesson")}, the newest first. `
+  const { lessons, total } = await get("lessons", { actor, limit: MOST });
+  put(view, h("h1", "Learned"),
+    h("p.soft", total
+      ? `${some(total, "lesson")}, the newest ${total > MOST ? count(MOST) : "first"}. `
       : ["Nothing was taught yet. ", h("a", { href: href("/") }, "Ask a question"),
         ", and say which passage answers it. "],
-    actor && [`Only those of ${actor}; `, h("a", { href: changed({ actor: null }) }, "show all"), ". "],
-    !session.keeps_questions && "Questions are not kept, by a setting of the server.");
-  }
-
-  function taken(item) {
-    item.remove();
-    total -= 1;
-    draw();
-  }
-
-  await load();
-  put(view, h("h1", "Learned"), said, total > 0 && check(), list, more);
+    actor && [`All of ${actor}; `, h("a", { href: changed({ actor: null }) }, "see others"), ". "],
+    !session.keeps_questions && "Questions are not kept, by a setting of the server."),
+    total > 0 && check(),
+    h("ol.rows", { "aria-label": "Lessons" },
+      lessons.map((lesson) => row(lesson, () => showLearned(view, given)))));
 }
 
-function row(lesson, taken) {
-  const { actor, cited, created, may_undo: mayUndo, note, question, reason, rejected } = lesson;
+function row(lesson, again) {
+  const { actor, cited, created, may_undo: mayUndo, note, question, rejected } = lesson;
   const passages = (title, all) => all.length > 0
     && h("p", h("span.soft", title, " "), joined(all.map((each) => named(each))));
-  const item = h("li",
-    h("div.head", h("h2", { dir: "auto" }, question
+  return h("li",
+    h("div.head", h("h2", question
       ? h("a", { href: href("/", { q: question }) }, question) : "A question that was not kept"),
-    mayUndo && button("Take back", () => takeBack(lesson, () => taken(item)))),
+    mayUndo && button("Take back", () => takeBack(lesson, again))),
     passages("Answered by", cited),
     passages("Wrong:", rejected),
-    reason && h("p", `“${reason}”`),
     h("p.soft", actor ? h("a", { href: changed({ actor }) }, actor) : "Somebody",
-      " · ", new Date(created * 1000).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" }), note && ` · moves nothing: ${note}`));
-  return item;
+      ` · ${new Date(created * 1000).toLocaleString("en-GB")}`,
+      note && ` · moves nothing: ${note}`));
 }
 
-async function takeBack({ id, cited, rejected }, done) {
+async function takeBack({ id, cited, rejected }, again) {
   const body = [h("p", "The ranking will be as if this had never been said of:"),
-    h("ul", [...cited, ...rejected].map((each) => h("li", each.title || "a passage that is gone")))];
+    h("ul", [...cited, ...rejected].map((each) => h("li", named(each))))];
   if (!await confirmed("Take this lesson back?", body, "Take back")) return;
   await attempt(async () => {
     await remove(`lessons/${encodeURIComponent(id)}`);
-    done();
+    await again();
     tell("Taken back");
   });
 }
@@ -78,9 +59,7 @@ function check() {
 function verdict({ questions, untaught, taught, error }) {
   if (!questions) return "No question can be asked again yet.";
   const percent = (share) => `${Math.round(100 * share)} %`;
-  const gain = taught - untaught;
-  const isClear = Math.abs(gain) > 1.96 * error;
-  return `${!isClear || !gain ? "It cannot be told yet" : gain > 0 ? "It helped" : "It harmed"}. Of `
-    + `${some(questions, "past question")}, each asked without its own lesson, the ranking is `
-    + `${percent(untaught)} right without lessons and ${percent(taught)} with the others.`;
+  return `${some(questions, "past question")}, each without its own lesson: the ranking is `
+    + `${percent(taught)} right; without lessons, ${percent(untaught)} `
+    + `(± ${percent(1.96 * error)}).`;
 }

@@ -11,9 +11,9 @@ const PLACES = { "/": ["Ask", showAsk], "/learned": ["Learned", showLearned],
   "/documents": ["Documents", showDocuments] };
 const main = document.getElementById("main");
 const links = [...document.querySelectorAll("header a")];
-let shown = {}; // the view on the screen: its path, namespace, and how to change it
+let shown = {}; // the view: its path, namespace, and how it changes itself
 
-/** Show what the address names; a view may change itself instead of being drawn anew. */
+/** Show what the address names. */
 async function show() {
   const here = { path: location.pathname, namespace: parameters().get("namespace") };
   if (shown.change && shown.path === here.path && shown.namespace === here.namespace
@@ -46,7 +46,7 @@ function drawCorpus() {
     useToken(null);
     shown = {};
     go(href("/"));
-  }, { class: "link", title: `Signed in as ${session.token}` });
+  }, { class: "link" });
   const size = `${some(session.documents, "document")} · ${some(session.passages, "passage")}`;
   put(document.getElementById("corpus"), choose, h("span", `${session.name} · ${size}`), leave);
 }
@@ -90,7 +90,7 @@ document.addEventListener("click", (event) => {
 
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
-  const isTyping = event.target.matches("input, textarea, select");
+  const isTyping = event.target.matches("input, select");
   if (event.key === "Escape" && parameters().has("tag")) go(changed({ tag: null }));
   else if (event.key === "/" && !isTyping && !document.querySelector("dialog")) {
     event.preventDefault();
@@ -111,7 +111,7 @@ addEventListener("drop", (event) => {
   event.preventDefault();
   drop.hidden = true;
   const isFolder = (item) => item.webkitGetAsEntry()?.isDirectory;
-  if ([...event.dataTransfer.items].some(isFolder)) tell("Drop files; folders are read by hebbgraph index");
+  if ([...event.dataTransfer.items].some(isFolder)) tell("Drop files, not folders");
   else offer([...event.dataTransfer.files]);
 });
 

@@ -11,14 +11,14 @@ const MOST = 200;
 /** A tag as a link that opens its panel. */
 export const tagLink = (tag, more) => h("a.tag", { href: changed({ tag }) }, tag, more);
 
-/** Fill the panel at the side. */
 export async function showTag(panel, tag, k = FIRST) {
   panel.hidden = !tag;
   put(panel);
   if (!tag) return;
   panel.setAttribute("aria-label", `About ${tag}`);
-  const close = button("×", () => go(changed({ tag: null })), { class: "close", "aria-label": "Close" });
-  put(panel, close, h("h2", { tabindex: "-1", dir: "auto" }, tag));
+  const close = () => go(changed({ tag: null }));
+  put(panel, button("×", close, { class: "close", "aria-label": "Close" }),
+    h("h2", { tabindex: "-1" }, tag));
   panel.querySelector("h2").focus({ preventScroll: true });
   await attempt(async () => {
     const about = await get(`tags/${encodeURIComponent(tag)}`, { k });
@@ -27,11 +27,11 @@ export async function showTag(panel, tag, k = FIRST) {
     panel.append(
       h("p.soft", `In ${some(about.chunks, "passage")}${titles}; the most relevant first.`),
       h("ol", { "aria-label": "Passages" }, about.hits.map((hit) => h("li", h("h3", named(hit)),
-        h("div.text", { dir: "auto" }, excerpt(hit.text, placed(hit.text, hit.marks), 120).parts)))),
+        h("div.text", excerpt(hit.text, placed(hit.text, hit.marks), 120).parts)))),
       about.hits.length < more && k < MOST
         ? button(`Show ${count(more)}`, () => showTag(panel, tag, MOST), { class: "link" }) : "",
-      section("Neighbors", about.neighbors, ({ tag: other, weight }) => h("li", tagLink(other, [" ",
-        h("small", { title: `in ${some(weight, "passage")} beside ${tag}` }, count(weight))])), "ul.tags"),
+      section("Neighbors, and in how many passages", about.neighbors, (each) =>
+        h("li", tagLink(each.tag, [" ", h("small", count(each.weight))])), "ul.tags"),
       section("What links there", about.linked_from, (from) => h("li", named(from))));
   }, (problem) => panel.append(refused(problem)));
 }

@@ -10,7 +10,7 @@ const me = () => session.actor ?? (localStorage.getItem(NAME) || null);
 export function nameField() {
   if (session.actor) return h("span", "marking as ", h("b", session.actor));
   return h("label", "marking as ", h("input", {
-    type: "text", maxlength: 100, placeholder: "your name", autocomplete: "nickname",
+    type: "text", maxlength: 100, placeholder: "your name",
     value: localStorage.getItem(NAME) ?? "",
     onchange: (event) => localStorage.setItem(NAME, event.target.value.trim()),
   }));
@@ -34,7 +34,8 @@ export async function lessonsOn(answer, again) {
   function verdicts() {
     const said = new Map();
     for (const lesson of mine().reverse()) {
-      for (const name of ["cited", "rejected"]) lesson[name].forEach(({ id }) => said.set(id, name));
+      lesson.cited.forEach(({ id }) => said.set(id, "cited"));
+      lesson.rejected.forEach(({ id }) => said.set(id, "rejected"));
     }
     return said;
   }
@@ -69,7 +70,7 @@ export async function lessonsOn(answer, again) {
 /** A search for the passage that answers a question, but was not found by it. */
 export function searchToTeach(taught) {
   const found = h("ol.found", { "aria-label": "Passages to choose from" });
-  const input = h("input", { type: "search", id: "missing", maxlength: 1000 });
+  const input = h("input", { type: "search", id: "missing" });
   return h("details.missing",
     h("summary", "The answer is not here?"),
     h("form", {

@@ -1,7 +1,7 @@
-// Passages as elements: their Markdown is drawn, and the words of the question are marked.
+// Passages as elements: Markdown is drawn, and words of the question are marked.
 import { h } from "./dom.js";
 
-/** Return marks in order, in UTF-16 units: the server counts characters. */
+/** Marks in order, in UTF-16 units; the server counts characters. */
 export function placed(text, marks) {
   let at = null;
   if (/[\ud800-\udfff]/.test(text)) {
@@ -33,7 +33,8 @@ export function plain(text, marks, from = 0, to = text.length) {
   return [...parts, text.slice(at, Math.max(at, to))];
 }
 
-// Bounded, as texts may be hostile: code and tables, headings, bold, emphasis, links, escapes; what only begins a line is left out.
+// Code, tables, headings, bold, emphasis, links, escapes, items. All repeats are bounded, as texts
+// may be hostile.
 const MARKDOWN = new RegExp([
   "\\s{0,3}^[ \\t]*(?:```|~~~).*\\n(?<block>(?:.*\\n)*?)[ \\t]*(?:```|~~~)[ \\t]*$\\s{0,3}",
   "\\s{0,3}(?<table>(?:^\\|.*\\|[ \\t]*(?:\\n|$)){2,})\\s{0,3}",
@@ -49,7 +50,6 @@ const MARKDOWN = new RegExp([
 const VERBATIM = { block: "code.block", table: "code.block", code: "code" };
 const DRAWN = { heading: "strong.block", strong: "strong", em: "i" };
 
-/** A range of Markdown, with its marks. */
 export function drawn(text, marks, from = 0, to = text.length) {
   const parts = [];
   let at = from;
@@ -79,7 +79,7 @@ function linked(target, label) {
   return isWeb ? h("a", { href: target, rel: "noreferrer", target: "_blank" }, label) : label;
 }
 
-/** The parts of a passage that show each word of the question which it holds. */
+/** Parts of a passage that show each word of the question that it holds. */
 export function excerpt(text, marks, room = 250) {
   const ranges = [];
   const covered = new Set();
@@ -97,11 +97,12 @@ export function excerpt(text, marks, room = 250) {
     else merged.push([from, to]);
   }
   const isWhole = merged.length === 1 && merged[0][0] === 0 && !text.slice(merged[0][1]).trim();
-  const parts = merged.map(([from, to]) => [drawn(text, marks, from, to), text.slice(to).trim() && " … "]);
+  const parts = merged.map(([from, to]) =>
+    [drawn(text, marks, from, to), text.slice(to).trim() && " … "]);
   return { isWhole, parts: [merged[0][0] > 0 && "… ", parts] };
 }
 
-/** Where a stretch begins that shows the most of the words which are not covered yet. */
+/** Where a stretch begins that shows the most words which are not covered yet. */
 function heaviest(marks, width, covered) {
   let best = { worth: 0 };
   marks.forEach(({ start }, n) => {

@@ -1,7 +1,7 @@
 // Uploads: each file is compared with what is there, and stored once that is confirmed.
 import { go, href } from "./address.js";
 import { post } from "./api.js";
-import { button, count, h, put, some, tell } from "./dom.js";
+import { attempt, button, count, h, put, some, tell } from "./dom.js";
 
 /** Files that wait for a decision: {file, place, change, why, others}. */
 let waiting = [];
@@ -28,14 +28,12 @@ const send = (each, isPreview) =>
   post("documents", new Blob([each.file]), { place: each.place, preview: isPreview });
 
 async function preview(each) {
-  try {
+  await attempt(async () => {
     each.change = await send(each, true);
     // A document of this name elsewhere may be the one that is meant: people decide.
     if (!each.change.replaces) each.others = each.change.same_name;
     each.isOpen ??= each.others.length > 0;
-  } catch (problem) {
-    each.why = problem.message;
-  }
+  }, (problem) => { each.why = problem.message; });
   redraw();
 }
 
@@ -44,14 +42,12 @@ const ready = () => waiting.filter((each) => each.change && !each.isOpen);
 async function store(done) {
   const stored = ready();
   for (const each of stored) {
-    try {
+    await attempt(async () => {
       await send(each, false);
       leaveOut(each);
-    } catch (problem) {
-      Object.assign(each, { change: null, why: problem.message });
-      redraw();
-    }
+    }, (problem) => Object.assign(each, { change: null, why: problem.message }));
   }
+  redraw();
   tell(`${some(stored.filter((each) => !each.why).length, "document")} stored`);
   dispatchEvent(new Event("stored"));
   done();
@@ -62,7 +58,6 @@ function leaveOut(each) {
   redraw();
 }
 
-/** The list of waiting files; `done` is called when something was stored. */
 export function review(done) {
   const section = h("section.review", { "aria-label": "Files to add" });
   redraw = () => {
@@ -80,20 +75,21 @@ export function review(done) {
 
 function row(each) {
   return h("li",
-    h("div.head", h("h3", { dir: "auto" }, each.place),
+    h("div.head", h("h3", each.place),
       button("Leave out", () => leaveOut(each), { class: "link" })),
-    each.why ? h("p.refused", { role: "alert" }, each.why)
-      : each.change ? [decision(each), !each.isOpen && changes(each.change)] : h("p.soft", "Reading …"));
+    each.why && h("p.refused", { role: "alert" }, each.why),
+    each.change && [decision(each), !each.isOpen && changes(each.change)],
+    !each.why && !each.change && h("p.soft", "Reading …"));
 }
 
-/** What happens to the document, and how the file begins. */
 function changes({ replaces, passages, added, unchanged, deleted, title, sample }) {
   return [
     replaces
-      ? h("p", "Replaces “", h("b", replaces.title), `” (${some(replaces.passages, "passage")}): `
+      ? h("p", "Replaces “", h("b", replaces.title),
+        `” (${some(replaces.passages, "passage")}): `
         + `${count(added)} new, ${count(unchanged)} unchanged, ${count(deleted)} deleted.`)
       : h("p", "A new document, “", h("b", title), `”: ${some(passages, "passage")}.`),
-    h("blockquote", { dir: "auto" }, sample[0]?.text.slice(0, 200), " …"),
+    h("blockquote", sample[0]?.text.slice(0, 200), " …"),
   ];
 }
 
@@ -105,7 +101,8 @@ function decision(each) {
       preview(each);
     },
   }), " ", label);
-  return each.others.length > 0 && h("fieldset", h("legend", "There is a document of this name. Is it this one?"),
+  return each.others.length > 0 && h("fieldset",
+    h("legend", "There is a document of this name. Is it this one?"),
     each.others.map((place) => option(place, "Replace ", h("b", place))),
     option(each.file.name, "Add another one"));
 }

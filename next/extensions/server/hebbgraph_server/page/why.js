@@ -1,4 +1,4 @@
-// Why a passage stands where it does: words, a bar of parts, and what the one above has more.
+// Why a passage stands where it does.
 import { h, joined } from "./dom.js";
 
 const PARTS = ["words", "meaning", "links", "learned"];
@@ -16,7 +16,7 @@ export function bar(hit, best, isPlain) {
 export function legend(hits, isPlain) {
   const found = PARTS.filter((name) => hits.some((hit) => hit.parts[name] > 0.0005)
     && (!isPlain || name !== "learned"));
-  return h("p.legend", "What a score is made of: ",
+  return h("p.legend", "Score: ",
     found.map((name) => h("span", swatch(name, "9px"), name)));
 }
 
@@ -28,7 +28,6 @@ function swatch(name, width) {
 
 const words = (list) => joined(list.map((word) => h("em", word)));
 
-/** The sentence below a passage. */
 export function sentence(hit, above, next, answer) {
   const all = answer.words.filter((word) => word.passages !== 0).length;
   const parts = [];
@@ -44,14 +43,14 @@ export function sentence(hit, above, next, answer) {
   return h("span", joined(parts, "; "));
 }
 
-/** What the passage above has more: the largest of the differences that make their order. */
+/** What the passage above has more: the largest difference of parts. */
 function behind(hit, above, weights) {
   const at = h("b", `below ${above.rank}`);
   const lead = (name) => above.parts[name] - hit.parts[name];
   const [most] = PARTS.toSorted((one, other) => lead(other) - lead(one));
   if (lead(most) <= 0) return [at, ", which scores the same"];
   if (most === "learned") {
-    return [at, above.parts.learned > 0 ? ", which a lesson raised" : ", as a lesson lowers this one"];
+    return [at, above.parts.learned > 0 ? ", which a lesson raised" : ", lowered by a lesson"];
   }
   if (most === "meaning") return [at, ", which is closer in meaning"];
   if (most === "links") return [at, ", to which more links lead"];
@@ -63,16 +62,16 @@ function wordLead(hit, above, weights) {
   const missing = above.has.filter((word) => hit.lacks.includes(word));
   if (missing.length) return ["which also has ", words(missing)];
   const [here, there] = [hit, above].map((each) => ({
-    times: (word) => [...each.marks, ...each.title_marks].filter((mark) => mark.word === word).length,
+    times: (word) =>
+      [...each.marks, ...each.title_marks].filter((mark) => mark.word === word).length,
     length: each.text.split(/\s+/).length,
   }));
   const more = (word) => weights.get(word) * (there.times(word) - here.times(word));
   const [best] = above.has.toSorted((one, other) => more(other) - more(one));
-  if (there.length < 0.8 * here.length || !(more(best) > 0)) {
-    const lengths = `${there.length} words against ${here.length}`;
-    return there.length < here.length ? `which says it in a shorter text (${lengths})`
-      : "whose words weigh a little more";
+  if (there.length < 0.8 * here.length) {
+    return `which says it in a shorter text (${there.length} words against ${here.length})`;
   }
-  const often = `more often (${there.times(best)} times against ${here.times(best)})`;
-  return ["which has ", h("em", best), ` ${often}`];
+  return more(best) > 0
+    ? ["which has ", h("em", best), ` ${there.times(best)} times, against ${here.times(best)}`]
+    : "whose words weigh a little more";
 }
