@@ -1,4 +1,4 @@
-// Documents: found by title and place, shown, replaced, deleted; the folder read again.
+// Documents: found, shown, replaced, deleted; the folder read again.
 import { changed, go, href } from "./address.js";
 import { get, post, remove, session } from "./api.js";
 import { named } from "./card.js";

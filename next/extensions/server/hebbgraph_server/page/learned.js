@@ -47,7 +47,7 @@ async function takeBack({ id, cited, rejected }, again) {
   });
 }
 
-/** Did it help? Past questions are asked again, each without its own lesson. */
+/** Past questions are asked again, each without its own lesson. */
 function check() {
   const result = h("span", { role: "status" });
   return h("div.row", button("Did it help?", () => attempt(async () => {

@@ -1,4 +1,4 @@
-// Uploads: each file is compared with what is there, and stored once that is confirmed.
+// Uploads: a file is compared with what is there, and stored once people say so.
 import { go, href } from "./address.js";
 import { post } from "./api.js";
 import { attempt, button, count, h, put, some, tell } from "./dom.js";
