@@ -132,9 +132,8 @@ async def lessons(
 
     def work(index: HebbianIndex) -> models.Lessons:
         found = index.lessons(actor=actor, chunk=chunk, recall=recall, since=since, until=until)
-        listed = _seen(visit, index, found)[::-1]
-        if question is not None:
-            listed = [lesson for lesson in listed if lesson.question == question]
+        seen = _seen(visit, index, found)[::-1]
+        listed = [lesson for lesson in seen if question in (None, lesson.question)]
         shown = _shown(visit, index, listed[offset : offset + limit])
         return models.Lessons(lessons=shown, total=len(listed))
 

@@ -65,7 +65,7 @@ export function drawn(text, marks, from = 0, to = text.length) {
       if (VERBATIM[name]) parts.push(h(VERBATIM[name], plain(text, marks, start, end)));
       else if (DRAWN[name]) parts.push(h(DRAWN[name], drawn(text, marks, start, end)));
       else if (name === "escape") parts.push(groups.escape);
-      else if (name === "indent") parts.push("\u2003".repeat(range[1] - range[0]), "• ");
+      else if (name === "indent") parts.push(groups.indent.length > 1 ? "◦ " : "• ");
       else if (name === "label") parts.push(linked(groups.target, drawn(text, marks, start, end)));
     }
     parts.push(around);
