@@ -13,8 +13,8 @@ from operator import attrgetter
 from typing import Any
 
 from hebbgraph.errors import ParameterError
-from hebbgraph.limits import MAX_ADDRESS, MAX_ADDRESSES, MAX_REFERENCES, MAX_TITLE
 from hebbgraph.records import Chunk, storable
+from hebbgraph.records.base import MAX_ADDRESS, MAX_ADDRESSES, MAX_REFERENCES, MAX_TITLE
 from hebbgraph.text.cutting import Span, count_tokens, cut
 from hebbgraph.text.markdown import Section, find_links, read_sections, resolved_link, sole_title
 

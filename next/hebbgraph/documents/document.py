@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any, Self
 
-from hebbgraph._version import __version__
+from hebbgraph import __version__
 from hebbgraph.documents.markup import take_marks
 from hebbgraph.errors import ConversionError, MissingExtraError
 from hebbgraph.index import HebbianIndex

@@ -1,4 +1,4 @@
-"""The base of all records, and values as databases and JSON can hold them."""
+"""The base of all records, their limits, and values as databases and JSON can hold them."""
 
 from __future__ import annotations
 
@@ -12,9 +12,22 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, JsonValue
 from pydantic_core import to_jsonable_python
 
-from hebbgraph.limits import MAX_METADATA_DEPTH
-
 __all__ = ["Record", "plain", "storable", "text_digest"]
+
+#: Characters of the id of a chunk, document, recall or actor, and of a namespace.
+MAX_ID = 512
+#: Characters of a chunk's text, which should be a passage, and of its title.
+MAX_TEXT, MAX_TITLE = 10_000_000, 4096
+#: Tags given with one chunk, and characters of each.
+MAX_TAGS, MAX_TAG = 256, 512
+#: Addresses and references of one chunk, and characters of each.
+MAX_ADDRESSES, MAX_REFERENCES, MAX_ADDRESS = 256, 4096, 2048
+#: Bytes of a chunk's metadata as JSON in UTF-8, and levels of nested lists and objects.
+MAX_METADATA, MAX_METADATA_DEPTH = 1_000_000, 64
+#: Characters of a question; of a longer one, the beginning and the end are read.
+MAX_QUESTION = 8192
+#: Hits of one recall, and chunks that the caller's own search may return.
+MAX_K, MAX_SEEDS = 10_000, 100_000
 
 #: Control characters other than tab and line ends, and lone surrogates.
 _UNSTORABLE = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff]")

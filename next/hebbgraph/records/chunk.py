@@ -10,7 +10,7 @@ from typing import Any, Self
 from pydantic import Field, JsonValue, ValidationError, field_validator, model_validator
 
 from hebbgraph.errors import InvalidChunkError
-from hebbgraph.limits import (
+from hebbgraph.records.base import (
     MAX_ADDRESS,
     MAX_ADDRESSES,
     MAX_ID,
@@ -20,8 +20,10 @@ from hebbgraph.limits import (
     MAX_TAGS,
     MAX_TEXT,
     MAX_TITLE,
+    Record,
+    plain,
+    storable,
 )
-from hebbgraph.records.base import Record, plain, storable
 
 __all__ = ["Chunk"]
 

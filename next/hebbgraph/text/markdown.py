@@ -13,7 +13,7 @@ from urllib.parse import urljoin
 
 import regex
 
-from hebbgraph.limits import MAX_ADDRESS
+from hebbgraph.records.base import MAX_ADDRESS
 
 __all__ = [
     "Block",

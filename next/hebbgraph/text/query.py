@@ -8,7 +8,7 @@ from collections import Counter
 from functools import cache
 from itertools import islice
 
-from hebbgraph.limits import MAX_QUESTION
+from hebbgraph.records.base import MAX_QUESTION
 from hebbgraph.text.stopwords import ASKING, STOP_WORDS
 from hebbgraph.text.syllables import is_syllabic, syllabic_terms
 from hebbgraph.text.tokens import lexical_terms, tokenize
