@@ -11,9 +11,8 @@ from hebbgraph.text.definitions import subjects
 from hebbgraph.text.names import UNIT_KEYS, Kind, add_names, is_headline
 from hebbgraph.text.salience import spaced_terms, unspaced_names, unspaced_terms
 from hebbgraph.text.shapes import ShapedText, dominant_language, is_english, shape_text
-from hebbgraph.text.stopwords import CONJUNCTIONS
 from hebbgraph.text.syllables import SYLLABIC, is_syllabic
-from hebbgraph.text.tokens import phrase_key
+from hebbgraph.text.tokens import WORD_LISTS, phrase_key
 
 __all__ = ["Kind", "proposals"]
 
@@ -29,7 +28,7 @@ _PARENTHESIS = re.compile(r"[(\[（【][^()\[\]（）【】]*[)\]）】]")
 _BRACKET = re.compile(r"[(\[（【]")
 _COMMA = re.compile("[,，、]")
 #: In a list, but hardly in what tells a name from others like it.
-_AND = re.compile(rf"\b(?:{'|'.join(CONJUNCTIONS.split())})\b")
+_AND = re.compile(rf"\b(?:{'|'.join(WORD_LISTS['conjunctions'].split())})\b")
 _LONG_WORDS = re.compile(r"\w{4,}")
 _STEM = 5  # characters; "Islamic" matches "Islamism"
 _NOT_LATIN = re.compile("[^\\W\\d_\\u0041-\\u024f\\u1e00-\\u1eff]")

@@ -10,16 +10,14 @@ from __future__ import annotations
 
 import re
 
-from hebbgraph.text import stopwords
 from hebbgraph.text.names import NAME_SPAN, UNIT_KEYS
 from hebbgraph.text.shapes import ShapedText
-from hebbgraph.text.tokens import tokenize
+from hebbgraph.text.tokens import word_set, word_sets
 
 __all__ = ["subjects"]
 
-_COPULAS = {name: frozenset(tokenize(words)) for name, words in stopwords.COPULAS.items()}
-_ARTICLES = {name: frozenset(tokenize(words)) for name, words in stopwords.ARTICLES.items()}
-_PREPOSITIONS = frozenset(tokenize(stopwords.PREPOSITIONS))
+_COPULAS, _ARTICLES = word_sets("copulas"), word_sets("articles")
+_PREPOSITIONS = word_set("prepositions")
 _READ = 40  # units; other names, dates and places may separate name and verb
 _LONGEST = 8  # words of a name that are not all capitalised: "Escape from the Dark"
 #: A full name: three or more capitalised words, then brackets with numbers.

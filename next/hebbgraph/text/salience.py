@@ -10,9 +10,8 @@ from itertools import chain, compress, filterfalse, groupby, pairwise
 import regex
 
 from hebbgraph.text.characters import bounded_words, fold
-from hebbgraph.text.stopwords import DETERMINERS, PREPOSITIONS, UNSPACED_STOP_CHARACTERS
 from hebbgraph.text.syllables import SYLLABIC, is_syllable
-from hebbgraph.text.tokens import stop_words, tokenize
+from hebbgraph.text.tokens import WORD_LISTS, stop_words, word_set
 
 __all__ = ["VERBAL", "spaced_terms", "unspaced_names", "unspaced_terms"]
 
@@ -26,8 +25,8 @@ _LONGEST_FUNCTION_WORD = 3  # letters, in unknown languages
 VERBAL = ("ing", "ed")
 
 _ADVERBIAL = ("ally", "dly", "ely", "ngly", "sly", "tly")  # not "family", "assembly", "supply"
-_DETERMINERS = frozenset(tokenize(DETERMINERS))
-_PREPOSITIONS = frozenset(tokenize(PREPOSITIONS))
+_DETERMINERS = word_set("determiners")
+_PREPOSITIONS = word_set("prepositions")
 _CONTENT_RUN = re.compile("[lCAX]+")
 
 
@@ -119,7 +118,7 @@ def _noun_phrases(run: list[str], before: str) -> Iterator[str]:
 # -- scripts without spaces ---------------------------------------------------------
 
 _QUOTED = re.compile("[《〈「『“]([^《》〈〉「」『』“”]{2,24})[》〉」』”]")
-_STOPS = re.escape(UNSPACED_STOP_CHARACTERS)
+_STOPS = re.escape(WORD_LISTS["unspaced_stop_characters"])
 # Hiragana is mostly grammar, so it ends Japanese terms.
 _HAN = rf"(?:(?![{_STOPS}])[\p{{Script=Han}}々〆])+"
 _KATAKANA = r"(?:[\p{Script=Katakana}ー]\p{M}*)+(?:[・·][\p{Script=Katakana}ー]+)*"
