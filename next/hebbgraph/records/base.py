@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
-from datetime import UTC, date, datetime, time
+from datetime import UTC, datetime
 from enum import Enum
 from typing import Any
 
@@ -74,8 +74,8 @@ def plain(value: Any, depth: int = MAX_METADATA_DEPTH) -> JsonValue:
 
     Examples
     --------
-    >>> plain({"day": date(2024, 5, 17), "sizes": (2, 3), "rank": float("nan")})
-    {'day': '2024-05-17', 'sizes': [2, 3], 'rank': None}
+    >>> plain({"day": datetime(2024, 5, 17), "sizes": (2, 3), "rank": float("nan")})
+    {'day': '2024-05-17T00:00:00', 'sizes': [2, 3], 'rank': None}
     """
     if isinstance(value, Enum):
         return plain(value.value, depth)
@@ -96,8 +96,6 @@ def plain(value: Any, depth: int = MAX_METADATA_DEPTH) -> JsonValue:
         return [plain(part, depth - 1) for part in parts]
     if isinstance(value, datetime) and value.tzinfo is not None:
         return value.astimezone(UTC).isoformat()
-    if isinstance(value, date | time):
-        return value.isoformat()
     if callable(getattr(value, "tolist", None)):  # NumPy, PyTorch, pandas
         return plain(value.tolist(), depth - 1)
     try:

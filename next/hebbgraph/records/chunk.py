@@ -92,12 +92,9 @@ class Chunk(Record):
     @field_validator("metadata", mode="before")
     @classmethod
     def _becomes_plain(cls, value: object) -> object:
-        return plain(value) if value and isinstance(value, Mapping) else value
-
-    @field_validator("metadata")
-    @classmethod
-    def _is_small(cls, value: dict[str, JsonValue]) -> dict[str, JsonValue]:
-        size = len(json.dumps(value, ensure_ascii=False).encode()) if value else 0
+        if not value or not isinstance(value, Mapping):
+            return value
+        size = len(json.dumps(value := plain(value), ensure_ascii=False).encode())
         if size > MAX_METADATA:
             raise ValueError(f"{size:,} bytes as JSON, at most {MAX_METADATA:,}")
         return value
