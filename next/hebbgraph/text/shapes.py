@@ -56,7 +56,6 @@ _INNER_BREAK = re.compile(
 )
 _UNSPACED_RUN = regex.compile(rf"([{UNSPACED}](?:[{UNSPACED}\p{{M}}]|[・·](?=[{UNSPACED}]))*+)")
 _NUMBER = re.compile(r"[0-9][0-9.,'’:-]*[^\W\d_]{0,2}")
-_RECEIVER = re.compile(r"\b(self|cls|this)\.(?=\w)")
 _POSSESSIVE = re.compile(r"(?<=\w)(?:['’]s|s['’]|['’])\Z")
 _MARK = {"(": "(", ")": ")"} | dict.fromkeys(".!?。！？؟।॥…", ".")
 
@@ -135,8 +134,6 @@ class _Analyser:
                 shapes.append(marks)
 
         word = without_links(word)
-        if "." in word:
-            word = _RECEIVER.sub(r"\1|", word)
         # AC/DC and TCP/IP are one name; and/or and Oslo/Bergen are two words.
         pieces = [word] if "/" in word and word.isupper() else _INNER_BREAK.split(word)
         for position, piece in enumerate(pieces):
