@@ -8,7 +8,6 @@
 'a'
 """
 
-from hebbgraph._version import __version__
 from hebbgraph.embedders import SentenceTransformerEmbedder
 from hebbgraph.errors import HebbgraphError
 from hebbgraph.index import HebbianIndex
@@ -39,3 +38,5 @@ __all__ = [
     "VectorSearch",
     "__version__",
 ]
+
+__version__ = "0.1.0"

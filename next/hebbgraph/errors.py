@@ -1,28 +1,7 @@
 """The exceptions that hebbgraph raises deliberately.
 
-::
-
-    HebbgraphError
-    ├── ParameterError      (ValueError)    an argument outside its range, or of the wrong type
-    ├── InvalidChunkError   (ValueError)    a chunk that cannot be stored
-    ├── FilterError         (ValueError)    an invalid metadata filter
-    ├── LessonError         (ValueError)    a lesson about chunks that the recall did not show
-    ├── NotFoundError       (LookupError)   an id or namespace that the index does not hold
-    ├── ConversionError     (ValueError)    a file whose text cannot be extracted
-    ├── EmbeddingError      (RuntimeError)  an embedder failed, or gave no proper vectors
-    ├── TaggingError        (RuntimeError)  a tagger failed
-    ├── MissingExtraError   (ImportError)   an optional dependency is not installed
-    ├── ClosedIndexError    (RuntimeError)  the index has been closed
-    └── StorageError        (OSError)       the database fails
-        ├── NotAnIndexError                 not an index, or one of other rules
-        ├── DamagedIndexError               the database is unreadable
-        ├── ReadOnlyIndexError              readable, but not writable
-        ├── IndexBusyError                  another writer held the lock for too long
-        ├── DiskFullError                   no space left
-        └── ConnectionLostError             the database server is unreachable
-
-Each exception also inherits from the builtin that a caller would expect to catch. A message says
-what arrived, what fits and what to do.
+Each also inherits from the builtin that a caller would expect to catch. A message says what
+arrived, what fits and what to do.
 """
 
 from __future__ import annotations

@@ -15,8 +15,8 @@ from typing import Any
 from urllib.parse import urljoin
 
 from hebbgraph.errors import ParameterError
-from hebbgraph.limits import MAX_ADDRESS, MAX_ADDRESSES, MAX_REFERENCES, MAX_TITLE
 from hebbgraph.records import Chunk, storable
+from hebbgraph.records.base import MAX_ADDRESS, MAX_ADDRESSES, MAX_REFERENCES, MAX_TITLE
 from hebbgraph.text.blocks import Page, Section, Span, count_tokens, cut
 
 __all__ = ["Splitter"]

@@ -7,8 +7,8 @@ import secrets
 from collections.abc import Callable, Iterable
 
 from hebbgraph.errors import ParameterError, TaggingError
-from hebbgraph.limits import MAX_TAGS
 from hebbgraph.records import Chunk
+from hebbgraph.records.base import MAX_TAGS
 
 __all__ = ["LLMTagger"]
 

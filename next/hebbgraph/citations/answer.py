@@ -11,13 +11,15 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib.resources import files
 from typing import Any
 
 from hebbgraph.citations.passages import PassageLike, Shown, markers
 from hebbgraph.errors import ParameterError
 
-__all__ = ["DENIALS", "Denials", "Reading", "read_answer"]
+__all__ = ["Denials", "Reading", "read_answer"]
 
 _LONGEST_ANSWER, _LONGEST_SENTENCE = 200_000, 2_000
 #: A shorter quotation may occur by chance.
@@ -51,59 +53,23 @@ _CODE = "\ue000"
 
 #: Stands for a marker in the patterns.
 _M = "\ue001"
-_NOUN = (
-    r"(?:passages?|sources?|documents?|contexts?|texts?|excerpts?|references?|materials?|snippets?"
-    r"|chunks?|search results?|information (?:provided|given))"
-)
-_PASSAGES = (
-    r"(?:(?:none|neither|any|all) of )?(?:(?:the|these|those|this|my|your|provided|given|supplied"
-    rf"|available|above|retrieved|following) )+{_NOUN}(?: (?:provided|given|supplied|above))?"
-)
-#: Markers: "[1]", "sources [1] and [2]".
-_LABEL = rf"(?:(?:the )?{_NOUN} )?"
-_MARKED = rf"{_LABEL}{_M}(?:[\s,;&/]{{0,4}}(?:(?:and|or|nor|as well as) )?{_LABEL}{_M}){{0,20}}"
-#: Passages as the subject, and behind "in".
-_CLAUSE = r"(?:\A|[,;:(–—]|\b(?:and|but|while|because|since|that|though|although|however))\s*"
-_SUBJECT = rf"(?:\b{_PASSAGES}|{_CLAUSE}(?:\w+,? )?{_MARKED}[ ,:)]{{0,3}})"
-_OBJECT = rf"(?: {_PASSAGES}|[ :(]{{0,3}}{_MARKED})"
-_ADVERBS = (
-    r"(?:,? ?(?:also|only|just|still|actually|itself|alone|however|though|even|explicitly|directly"
-    r"|really|specifically|clearly|unfortunately),?)*"
-)
-_TELL = (
-    r"(?:say|state|mention|contain|address|specify|provide|discuss|explain|cover|answer|help|give"
-    r"|describe|list|name|include|refer|tell|indicate|show|reveal|clarify|note|identify|relate"
-    r"|useful|about|applicable|concern|touch|offer|have|make)"
-)
-_TOLD = (
-    r"(?:mentioned|stated|found|given|covered|addressed|specified|included|discussed|described"
-    r"|contained|said|named|answered|explained|present|available|provided)"
-)
-_OTHER = r"(?:something|other|another|a different|different|someone|somebody|unrelated)"
-_NOT = r"(?: not|n't|n’t|not)"
-#: What passages do that do not help.
-_FAIL = (
-    rf"{_ADVERBS} ?(?:(?:do(?:es)?|did|is|are|was|were|can|could|will|would|has|have)"
-    rf"{_NOT}{_ADVERBS} {_TELL}"
-    r"|(?:says?|mentions?|contains?|gives?|provides?|offers?|makes?|has|have) (?:no\b|nothing)"
-    rf"|(?:is|are|was|were){_ADVERBS} (?:irrelevant|unrelated|silent|about {_OTHER})"
-    rf"|(?:deals?|concerns?|discuss(?:es)?|speaks?|talks?|covers?|refers?)"
-    rf"(?: with| to| of| about)? {_OTHER}|fails? to|lacks?\b|omits?\b)"
-)
-DENIALS: tuple[str, ...] = (
-    rf"{_SUBJECT}{_FAIL}",
-    rf"\b(?:none of|neither of|neither|unlike|contrary to){_OBJECT}",
-    rf"\bno (?:\w+ )?{_NOUN} (?:\w+ ){{0,2}}{_TELL}",
-    rf"\bnot (?:\w+ )?{_TOLD}(?: \w+){{0,2}} (?:in|by){_OBJECT}",
-    rf"\b(?:nothing|nowhere|no \w+)(?: \w+){{0,4}} in{_OBJECT}",
-    r"\bthere (?:is|are|was|were) (?:no|not enough|insufficient|nothing)\b(?: \w+)?"
-    r" (?:information|mention|evidence|indication|reference|details?|data|answer)",
-    r"\b(?:not enough|insufficient) (?:information|context|evidence|details?)",
-    rf"\bI (?:(?:do|did|could|ca){_NOT}|cannot|am not able to|am unable to)(?: \w+)?"
-    r" (?:know|answer|find|determine|tell|say|locate)",
-    r"\b(?:unable|not able|impossible|not possible) to (?:answer|determine|find|say|tell)",
-)
-"""Patterns of denials in English; the character U+E001 stands for a marker."""
+
+
+def _denials() -> list[str]:
+    """Return the patterns of ``denials.toml``, with their parts."""
+    text = files(__package__).joinpath("denials.toml").read_text(encoding="utf-8")
+    lists, parts = tomllib.loads(text), {"marker": _M}
+
+    def filled(pattern: str) -> str:
+        joined = re.sub(r"\s*\n\s*", "", pattern)
+        return re.sub(r"<(\w+)>", lambda name: parts[name[1]], joined)
+
+    for name, pattern in lists["parts"].items():
+        parts[name] = filled(pattern)
+    return [filled(pattern) for pattern in lists["patterns"]]
+
+
+_DENIALS = _denials()
 
 #: A marker behind a full stop belongs to the sentence before, unless a sentence goes on with it.
 _SENTENCE = re.compile(rf"(?<=[.!?。！？])\s+(?!(?:{_M}[\s,;]*)+(?:\Z|\n|[A-Z\"“]))|\n+")
@@ -134,7 +100,7 @@ class Denials:
         if isinstance(patterns, str):
             raise ParameterError(f"denials is a list of patterns, got {patterns!r:.80}")
         try:
-            self._forms = [re.compile(form, re.IGNORECASE) for form in (*DENIALS, *patterns)]
+            self._forms = [re.compile(form, re.IGNORECASE) for form in (*_DENIALS, *patterns)]
         except (re.error, TypeError) as error:
             raise ParameterError(f"a denial is a regular expression: {error}") from error
 

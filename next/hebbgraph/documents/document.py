@@ -19,7 +19,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from hebbgraph._version import __version__
+from hebbgraph import __version__
 from hebbgraph.errors import ConversionError, MissingExtraError
 from hebbgraph.records import Chunk, Record
 from hebbgraph.splitter import Splitter

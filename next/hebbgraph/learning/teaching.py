@@ -24,9 +24,8 @@ from hebbgraph.learning.lessons import (
     question_cues,
     question_key,
 )
-from hebbgraph.limits import MAX_ID
 from hebbgraph.records import Hit, Lesson, Recall
-from hebbgraph.records.base import storable
+from hebbgraph.records.base import MAX_ID, storable
 from hebbgraph.settings import Settings
 from hebbgraph.store.chunks import chunks_by_id
 from hebbgraph.store.database import Database, Session

@@ -17,13 +17,13 @@ from hebbgraph.embedders import embed_question, embedder_name, unit_vector
 from hebbgraph.errors import NotFoundError, ParameterError
 from hebbgraph.filters import Rows, rows_passing
 from hebbgraph.formulas.confidence import NOTHING_KNOWN
-from hebbgraph.limits import MAX_ID, MAX_K, MAX_SEEDS
 from hebbgraph.protocols import Embedder
 from hebbgraph.recall.hits import cut, filled_up, make_hits, numbered, where_callable
 from hebbgraph.recall.question import read_question
 from hebbgraph.recall.snapshot import Snapshot
 from hebbgraph.recall.strategies import Ranking, RankStep, Request, Strategy, by_key, named_strategy
 from hebbgraph.records import Chunk, Hit, Recall, plain
+from hebbgraph.records.base import MAX_ID, MAX_K, MAX_SEEDS
 from hebbgraph.settings import Settings
 from hebbgraph.store.chunks import rows_of
 from hebbgraph.store.database import Caches, Database, Session

@@ -1,20 +1,33 @@
-"""The base of all records, and values as databases and JSON can hold them."""
+"""The base of all records, their limits, and values as databases and JSON can hold them."""
 
 from __future__ import annotations
 
 import hashlib
 import re
 from collections.abc import Mapping
-from datetime import UTC, date, datetime, time
+from datetime import UTC, datetime
 from enum import Enum
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 from pydantic_core import to_jsonable_python
 
-from hebbgraph.limits import MAX_METADATA_DEPTH
-
 __all__ = ["Record", "plain", "storable", "text_digest"]
+
+#: Characters of the id of a chunk, document, recall or actor, and of a namespace.
+MAX_ID = 512
+#: Characters of a chunk's text, which should be a passage, and of its title.
+MAX_TEXT, MAX_TITLE = 10_000_000, 4096
+#: Tags given with one chunk, and characters of each.
+MAX_TAGS, MAX_TAG = 256, 512
+#: Addresses and references of one chunk, and characters of each.
+MAX_ADDRESSES, MAX_REFERENCES, MAX_ADDRESS = 256, 4096, 2048
+#: Bytes of a chunk's metadata as JSON in UTF-8, and levels of nested lists and objects.
+MAX_METADATA, MAX_METADATA_DEPTH = 1_000_000, 64
+#: Characters of a question; of a longer one, the beginning and the end are read.
+MAX_QUESTION = 8192
+#: Hits of one recall, and chunks that the caller's own search may return.
+MAX_K, MAX_SEEDS = 10_000, 100_000
 
 #: Control characters other than tab and line ends, and lone surrogates.
 _UNSTORABLE = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff]")
@@ -61,8 +74,8 @@ def plain(value: Any, depth: int = MAX_METADATA_DEPTH) -> JsonValue:
 
     Examples
     --------
-    >>> plain({"day": date(2024, 5, 17), "sizes": (2, 3), "rank": float("nan")})
-    {'day': '2024-05-17', 'sizes': [2, 3], 'rank': None}
+    >>> plain({"day": datetime(2024, 5, 17), "sizes": (2, 3), "rank": float("nan")})
+    {'day': '2024-05-17T00:00:00', 'sizes': [2, 3], 'rank': None}
     """
     if isinstance(value, Enum):
         return plain(value.value, depth)
@@ -83,8 +96,6 @@ def plain(value: Any, depth: int = MAX_METADATA_DEPTH) -> JsonValue:
         return [plain(part, depth - 1) for part in parts]
     if isinstance(value, datetime) and value.tzinfo is not None:
         return value.astimezone(UTC).isoformat()
-    if isinstance(value, date | time):
-        return value.isoformat()
     if callable(getattr(value, "tolist", None)):  # NumPy, PyTorch, pandas
         return plain(value.tolist(), depth - 1)
     try:

@@ -10,7 +10,7 @@ from typing import Any, Self
 from pydantic import Field, JsonValue, ValidationError, field_validator, model_validator
 
 from hebbgraph.errors import InvalidChunkError
-from hebbgraph.limits import (
+from hebbgraph.records.base import (
     MAX_ADDRESS,
     MAX_ADDRESSES,
     MAX_ID,
@@ -20,8 +20,10 @@ from hebbgraph.limits import (
     MAX_TAGS,
     MAX_TEXT,
     MAX_TITLE,
+    Record,
+    plain,
+    storable,
 )
-from hebbgraph.records.base import Record, plain, storable
 
 __all__ = ["Chunk"]
 
@@ -90,12 +92,9 @@ class Chunk(Record):
     @field_validator("metadata", mode="before")
     @classmethod
     def _becomes_plain(cls, value: object) -> object:
-        return plain(value) if value and isinstance(value, Mapping) else value
-
-    @field_validator("metadata")
-    @classmethod
-    def _is_small(cls, value: dict[str, JsonValue]) -> dict[str, JsonValue]:
-        size = len(json.dumps(value, ensure_ascii=False).encode()) if value else 0
+        if not value or not isinstance(value, Mapping):
+            return value
+        size = len(json.dumps(value := plain(value), ensure_ascii=False).encode())
         if size > MAX_METADATA:
             raise ValueError(f"{size:,} bytes as JSON, at most {MAX_METADATA:,}")
         return value

@@ -267,17 +267,11 @@ class Evaluation(Record):
     error: float
 
     def __str__(self) -> str:
-        """Say it in a sentence.
-
-        >>> print(Evaluation(questions=40, untaught=0.61, taught=0.68, error=0.02))
-        40 past questions: nDCG@10 .610 without lessons, .680 with what others taught (+.070 ± .039)
-        """
-        change = self.taught - self.untaught
-        shown = f"{self.untaught:.3f}|{self.taught:.3f}|{change:+.3f}|{1.96 * self.error:.3f}"
-        plain, taught, more, error = shown.replace("0.", ".").split("|")
+        """Say it in a sentence, with the 95 % interval of the gain."""
+        change, error = self.taught - self.untaught, 1.96 * self.error
         return (
-            f"{self.questions} past questions: nDCG@10 {plain} without lessons, {taught} with what "
-            f"others taught ({more} ± {error})"
+            f"{self.questions} past questions: nDCG@10 {self.untaught:.3f} without lessons, "
+            f"{self.taught:.3f} with what others taught ({change:+.3f} ± {error:.3f})"
         )
 
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from urllib.parse import quote, unquote
 
 from hebbgraph.errors import NotAnIndexError, ParameterError, StorageError
-from hebbgraph.limits import MAX_ID
+from hebbgraph.records.base import MAX_ID
 from hebbgraph.store.database import Database
 from hebbgraph.store.sqlite import SQLiteDatabase
 

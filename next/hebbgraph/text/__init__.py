@@ -4,9 +4,7 @@ Data flows through the folder in this order:
 
 ==================== ================================================================
 ``characters``       Unicode: folding, and scripts written without spaces
-``stopwords``        function words by language, as plain data
-``stemming``         one token to its terms
-``tokens``           text to tokens, tokens to terms, a phrase to its key
+``tokens``           text to tokens, tokens to terms, a phrase to its key; word lists
 ``syllables``        Vietnamese, which puts spaces between syllables
 ``query``            a question to the terms of word search
 ``shapes``           a text to its shape: one character per word

@@ -8,18 +8,16 @@ from itertools import islice
 
 from hebbgraph.text.characters import fold
 from hebbgraph.text.definitions import subjects
-from hebbgraph.text.names import UNIT_KEYS, Kind, add_names, is_headline
+from hebbgraph.text.names import UNIT_KEYS, Kind, add_names
 from hebbgraph.text.salience import spaced_terms, unspaced_names, unspaced_terms
 from hebbgraph.text.shapes import ShapedText, dominant_language, is_english, shape_text
-from hebbgraph.text.stopwords import CONJUNCTIONS
 from hebbgraph.text.syllables import SYLLABIC, is_syllabic
-from hebbgraph.text.tokens import phrase_key
+from hebbgraph.text.tokens import WORD_LISTS, phrase_key
 
 __all__ = ["Kind", "proposals"]
 
-#: A chunk with fewer names and codes than this also proposes salient terms. Proposing terms for
-#: every chunk lowered recall@5 without an embedder from .91 to .84 on 2WikiMultiHopQA; proposing
-#: none lowered recall@10 on one-sentence news facts from .79 to .72.
+#: A chunk with fewer names and codes than this also proposes salient terms. Terms of every chunk
+#: lowered R@5 on 2WikiMultiHopQA from .91 to .84, of none R@10 on news facts from .79 to .72.
 FEW_NAMES = 3
 #: Maximal number of names and codes per chunk; keeps huge listings out of the vocabulary.
 MAX_NAMES = 1000
@@ -29,7 +27,7 @@ _PARENTHESIS = re.compile(r"[(\[（【][^()\[\]（）【】]*[)\]）】]")
 _BRACKET = re.compile(r"[(\[（【]")
 _COMMA = re.compile("[,，、]")
 #: In a list, but hardly in what tells a name from others like it.
-_AND = re.compile(rf"\b(?:{'|'.join(CONJUNCTIONS.split())})\b")
+_AND = re.compile(rf"\b(?:{'|'.join(WORD_LISTS['conjunctions'].split())})\b")
 _LONG_WORDS = re.compile(r"\w{4,}")
 _STEM = 5  # characters; "Islamic" matches "Islamism"
 _NOT_LATIN = re.compile("[^\\W\\d_\\u0041-\\u024f\\u1e00-\\u1eff]")
@@ -39,8 +37,7 @@ def _title_keys(title: str) -> Iterator[str]:
     """Yield the keys of a title: whole, without parentheses, and up to the first comma.
 
     "Paris" names "Paris, Texas", but not "Paris, Troilus and Helen": no list is about its first
-    part alone. Splitting every title at its colon lowered recall@5 on 2WikiMultiHopQA by .002, and
-    raised it by .001 on news facts at most.
+    part alone.
     """
     yield phrase_key(title)
     bare = _PARENTHESIS.sub(" ", title) if _BRACKET.search(title) else title
@@ -57,31 +54,20 @@ def _title_fits(title: str, text: str) -> bool:
     >>> [_title_fits("Sailing ships", text) for text in ("She is a barque.", "Sailing takes wind.")]
     [False, True]
     """
-    words = _LONG_WORDS.findall(title.lower())
-    lower = text.lower()
-    if not words or any(word[:_STEM] in lower for word in words):
-        return True
-    if title.isascii() and text.isascii():  # for ASCII, folding is lowering
-        return False
-    folded = fold(text)
-    return bool(_NOT_LATIN.search(title)) or any(
-        word[:_STEM] in folded for word in _LONG_WORDS.findall(fold(title))
-    )
+    words, folded = _LONG_WORDS.findall(fold(title)), fold(text)
+    fits = not words or any(word[:_STEM] in folded for word in words)
+    return fits or _NOT_LATIN.search(title) is not None
 
 
 def proposals(text: str, title: str = "", tags: Iterable[str] = ()) -> dict[str, list[str]]:
     """Propose tags for one chunk, from the chunk alone.
 
     Returns distinct keys by kind, see :data:`~hebbgraph.text.names.Kind`, each under the first that
-    applies. Given tags that are not titles are listed as ``given``, whether the text proposes them
-    or not. If an untitled chunk opens by defining a name, that name is its subject and counts like
-    a title. The same holds if the text contains no word of the title, which then counts like a
-    given tag. A chunk with fewer than three names in its text, or in German, where all nouns are
-    capitalised, proposes up to 24 salient terms; text in scripts without spaces, up to 64.
-
-    A title that the text contradicts is a distant heading, or a mistake. Believing it led to the
-    wrong chunk: with titles shuffled between the passages of HotpotQA, R@5 without an embedder was
-    .585, against .745 of BM25; without such titles it is .810.
+    applies, but given tags in any case. If an untitled chunk opens by defining a name, that name
+    is its subject and counts like a title. So it does if the text holds no word of its title: that
+    is a distant heading, or a mistake, and counts like a given tag. A chunk with fewer than three
+    names in its text, or in German, where all nouns are capitalised, proposes up to 24 salient
+    terms; text in scripts without spaces, up to 64.
 
     >>> found = proposals("In 1979 Gábor led the Berlin Film Festival jury.")
     >>> found["capital"], found["name"]
@@ -95,8 +81,8 @@ def proposals(text: str, title: str = "", tags: Iterable[str] = ()) -> dict[str,
     names: dict[str, Kind] = {}
     add_names(names, shaped, language)
     n_names_in_text = len(names) - ("" in names)
-    if title and not is_headline((shaped_title := shape_text(title, language)).shape):
-        add_names(names, shaped_title, language)
+    if title:
+        add_names(names, shape_text(title, language), language)
     titles, given = _titles_and_given(text, title, tags, names, shaped, language)
     if len(names) > MAX_NAMES:
         names = dict(islice(names.items(), MAX_NAMES))

@@ -14,7 +14,6 @@ from functools import cache
 from typing import Any
 from urllib.parse import unquote
 
-from hebbgraph.limits import MAX_CONTEXT
 from hebbgraph.text.syllables import is_syllabic, syllabic_terms
 from hebbgraph.text.tokens import lexical_terms, tokenize
 
@@ -44,6 +43,8 @@ _DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[T ][\d:.,]+\s*(?:Z|[+-]\d\d:?\d\d)?)?$")
 #: A hash or UUID: hexadecimal characters with at least one digit.
 _ID = re.compile(r"(?=.*\d)[0-9a-fA-F]{8,}$|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$")
 _LETTERS = re.compile(r"[^\W\d_]{2}")
+#: Characters of metadata that are searched with a chunk.
+_MOST = 10_000
 
 
 def _context(metadata: Mapping[str, Any], fields: Iterable[str] = SEARCHED_FIELDS) -> str:
@@ -64,7 +65,7 @@ def _context(metadata: Mapping[str, Any], fields: Iterable[str] = SEARCHED_FIELD
                 if isinstance(value, str) and (field not in only_places or _is_place(value)):
                     is_place = field in _FILES or bool(_PATH.match(value))
                     lines[_words(value, is_place=is_place)] = None
-    return "\n".join(filter(None, lines))[:MAX_CONTEXT]
+    return "\n".join(filter(None, lines))[:_MOST]
 
 
 @cache

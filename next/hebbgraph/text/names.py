@@ -12,7 +12,7 @@ from hebbgraph.text.shapes import ShapedText
 from hebbgraph.text.syllables import SYLLABIC, is_syllable
 from hebbgraph.text.tokens import WordCache, key_from_tokens
 
-__all__ = ["NAME_SPAN", "UNIT_KEYS", "Kind", "add_names", "is_headline"]
+__all__ = ["NAME_SPAN", "UNIT_KEYS", "Kind", "add_names"]
 
 Kind = Literal["title", "subject", "given", "name", "capital", "opener", "term", "noun", "mention"]
 """Why a phrase was proposed. A *capital* is one capitalised word; an *opener* occurs only at the
@@ -20,7 +20,6 @@ start of sentences, or may be a verb ("Installing"). A *noun* is a term of one w
 noun that occurs once. Codes and acronyms are names."""
 
 _LONGEST_NAME = 7  # words; longer spans are headlines, and are split
-_HEADLINE_SHARE = 3
 
 _WORD = "(?:[CA]p?|X(?!X))"  # a list of codes is not a name
 _LINK = "(?:k[kt]{0,2}|[TS]{1,2})"
@@ -88,20 +87,8 @@ _OTHER_PARTS = WordCache(_other_parts, capacity=1 << 12)
 _IS_LOWER = bytes(code == ord("l") for code in range(256))
 
 
-def is_headline(shape: str) -> bool:
-    """Return whether a title is long and mostly capitalised, so capitals do not mark names."""
-    if len(shape) <= _LONGEST_NAME:
-        return False
-    capitals = shape.count("C") + shape.count("A")
-    return capitals > _HEADLINE_SHARE * shape.count("l")
-
-
 def _kind(shape: str, key: str) -> Kind:
-    """Return the kind of a name with this shape.
-
-    >>> _kind("CC", "world cup"), _kind("C", "season")  # of "Season 2"
-    ('name', 'capital')
-    """
+    """Return the kind of a name with this shape."""
     if shape != "C":
         return "name"
     return "opener" if key.endswith(VERBAL) else "capital"

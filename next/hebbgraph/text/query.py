@@ -8,16 +8,15 @@ from collections import Counter
 from functools import cache
 from itertools import islice
 
-from hebbgraph.limits import MAX_QUESTION
-from hebbgraph.text.stopwords import ASKING, STOP_WORDS
+from hebbgraph.records.base import MAX_QUESTION
 from hebbgraph.text.syllables import is_syllabic, syllabic_terms
-from hebbgraph.text.tokens import lexical_terms, tokenize
+from hebbgraph.text.tokens import STOP_WORDS, lexical_terms, tokenize, word_set
 
 __all__ = ["function_words", "is_code", "query_terms", "usable_question"]
 
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？।؟])|\n+")
 _OTHER_SCRIPTS = ("russian", "greek", "arabic", "hindi")
-
+_FUNCTION_WORDS = word_set("asking").union(*(STOP_WORDS[name] for name in _OTHER_SCRIPTS))
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -48,10 +47,8 @@ def usable_question(text: str) -> tuple[str, str | None]:
 @cache
 def function_words(language: str) -> frozenset[str]:
     """Return the tokens ignored in a query: function words of English, other scripts, this one."""
-    words = [ASKING, *(STOP_WORDS[name] for name in _OTHER_SCRIPTS)]
-    if language != "english" and language in STOP_WORDS:
-        words.append(STOP_WORDS[language])
-    return frozenset(token for text in words for token in tokenize(text))
+    own = frozenset() if language == "english" else STOP_WORDS.get(language, frozenset())
+    return _FUNCTION_WORDS | own
 
 
 def is_code(term: str) -> bool:

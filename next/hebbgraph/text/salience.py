@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from itertools import chain, compress, filterfalse, groupby, pairwise
+from itertools import chain, compress, filterfalse, pairwise
 
 import regex
 
 from hebbgraph.text.characters import bounded_words, fold
-from hebbgraph.text.stopwords import DETERMINERS, PREPOSITIONS, UNSPACED_STOP_CHARACTERS
 from hebbgraph.text.syllables import SYLLABIC, is_syllable
-from hebbgraph.text.tokens import stop_words, tokenize
+from hebbgraph.text.tokens import WORD_LISTS, word_set
 
 __all__ = ["VERBAL", "spaced_terms", "unspaced_names", "unspaced_terms"]
 
@@ -26,8 +25,8 @@ _LONGEST_FUNCTION_WORD = 3  # letters, in unknown languages
 VERBAL = ("ing", "ed")
 
 _ADVERBIAL = ("ally", "dly", "ely", "ngly", "sly", "tly")  # not "family", "assembly", "supply"
-_DETERMINERS = frozenset(tokenize(DETERMINERS))
-_PREPOSITIONS = frozenset(tokenize(PREPOSITIONS))
+_DETERMINERS = word_set("determiners")
+_PREPOSITIONS = word_set("prepositions")
 _CONTENT_RUN = re.compile("[lCAX]+")
 
 
@@ -63,17 +62,16 @@ def spaced_terms(units: list[str], shape: str, language: str = "") -> dict[str, 
     for match in _CONTENT_RUN.finditer(shape, 0, _READ_WORDS):
         start, stop = match.span()
         before = units[start - 1] if start else ""
-        for run in _without_function_words(units[start:stop]):
-            runs.append(run)
-            if language == "english":
-                terms.update(_noun_phrases(run, before))
-                continue
-            words = run if language else list(filterfalse(_may_be_function_word, run))
-            if language == SYLLABIC:
-                terms.update(filterfalse(is_syllable, words))
-            elif language != "german":
-                terms.update(words)
-            terms.update(map(" ".join, pairwise(words)))
+        runs.append(run := " ".join(units[start:stop]).split())
+        if language == "english":
+            terms.update(_noun_phrases(run, before))
+            continue
+        words = run if language else list(filterfalse(_may_be_function_word, run))
+        if language == SYLLABIC:
+            terms.update(filterfalse(is_syllable, words))
+        elif language != "german":
+            terms.update(words)
+        terms.update(map(" ".join, pairwise(words)))
         if language == "german":
             capital = map("l".__ne__, match[0])
             terms.update(compress(units[start:stop], capital))
@@ -87,18 +85,6 @@ def spaced_terms(units: list[str], shape: str, language: str = "") -> dict[str, 
     # The sort is stable, so ties keep text order.
     best = sorted(ranking, key=ranking.__getitem__, reverse=True)[:_MOST]
     return {term: counts[term] for term in best}
-
-
-def _without_function_words(units: list[str]) -> Iterator[list[str]]:
-    """Yield the words between the function words of hyphenated units ("state-of-the-art")."""
-    words = " ".join(units).split()
-    if len(words) == len(units):
-        yield words
-        return
-    stops = stop_words()
-    for is_stop, run in groupby(words, stops.__contains__):
-        if not is_stop:
-            yield list(run)
 
 
 def _may_be_function_word(word: str) -> bool:
@@ -119,7 +105,7 @@ def _noun_phrases(run: list[str], before: str) -> Iterator[str]:
 # -- scripts without spaces ---------------------------------------------------------
 
 _QUOTED = re.compile("[《〈「『“]([^《》〈〉「」『』“”]{2,24})[》〉」』”]")
-_STOPS = re.escape(UNSPACED_STOP_CHARACTERS)
+_STOPS = re.escape(WORD_LISTS["unspaced_stop_characters"])
 # Hiragana is mostly grammar, so it ends Japanese terms.
 _HAN = rf"(?:(?![{_STOPS}])[\p{{Script=Han}}々〆])+"
 _KATAKANA = r"(?:[\p{Script=Katakana}ー]\p{M}*)+(?:[・·][\p{Script=Katakana}ー]+)*"

@@ -23,39 +23,26 @@ from typing import NamedTuple
 
 import regex
 
-from hebbgraph.text import stopwords
 from hebbgraph.text.characters import UNSPACED, bounded_words
 from hebbgraph.text.syllables import SYLLABIC, is_function_syllable
-from hebbgraph.text.tokens import MAX_TOKEN_CHARACTERS, WordCache, stop_words, tokenize
+from hebbgraph.text.tokens import (
+    MAX_TOKEN_CHARACTERS,
+    WordCache,
+    stop_words,
+    tokenize,
+    word_set,
+    word_sets,
+)
 
 __all__ = ["ShapedText", "dominant_language", "is_english", "shape_text"]
 
 _HEADING_CHARACTERS = 60
 
-_CONNECTORS = frozenset([*tokenize(stopwords.CONNECTORS), "&"])
-_INNER_ARTICLES = frozenset(tokenize(stopwords.INNER_ARTICLES))
-_HONORIFICS = frozenset(tokenize(stopwords.HONORIFICS))
-_ABBREVIATIONS = frozenset(tokenize(stopwords.ABBREVIATIONS))
-_DATES = frozenset([*tokenize(stopwords.MONTHS), *tokenize(stopwords.WEEKDAYS)])
-_LABELS = frozenset(tokenize(stopwords.LABELS))
+_ABBREVIATIONS, _LABELS = word_set("abbreviations"), word_set("labels")
 _ARTICLES = frozenset(("the", "a", "an"))
 _OPENERS = frozenset(("will", "us", "it", "who"))
 
-# Function words that distinguish languages in Latin script.
-_MARKERS = {
-    "german": frozenset(tokenize("der die das und ist nicht mit eine von den im zu sich auf für")),
-    "french": frozenset(tokenize("le les des est dans une et du pour qui au sur par aux cette")),
-    "spanish": frozenset(tokenize("el los las es en una y del por que con para fue como su")),
-    "italian": frozenset(tokenize("il di che è della nel per una gli con del sono alla dei si")),
-    "portuguese": frozenset(tokenize("o os em uma é do da não para com que dos ao pelo foi")),
-}
-# Instructions and dialogues hold few of the first row.
-_ENGLISH_MARKERS = frozenset(
-    tokenize(
-        "the of and to is was that for with by from were are this it"
-        " you your what when which would should their there they how if who while"
-    )
-)
+_MARKERS = word_sets("markers")
 _MIN_MARKERS = 3  # a text with this many distinct markers is English
 _WORDS_PER_MARKER = 20
 
@@ -68,7 +55,6 @@ _INNER_BREAK = re.compile(
 )
 _UNSPACED_RUN = regex.compile(rf"([{UNSPACED}](?:[{UNSPACED}\p{{M}}]|[・·](?=[{UNSPACED}]))*+)")
 _NUMBER = re.compile(r"[0-9][0-9.,'’:-]*[^\W\d_]{0,2}")
-_RECEIVER = re.compile(r"\b(self|cls|this)\.(?=\w)")
 _POSSESSIVE = re.compile(r"(?<=\w)(?:['’]s|s['’]|['’])\Z")
 _MARK = {"(": "(", ")": ")"} | dict.fromkeys(".!?。！？؟।॥…", ".")
 
@@ -130,8 +116,8 @@ class _Analyser:
         #: Shapes of lower-case words other than content words.
         self._lower = (
             dict.fromkeys(stops, "s")
-            | dict.fromkeys(_INNER_ARTICLES, "t")
-            | dict.fromkeys(_CONNECTORS, "k")
+            | dict.fromkeys(word_set("inner_articles"), "t")
+            | dict.fromkeys([*word_set("connectors"), "&"], "k")
         )
         #: Shapes of capitalised words that are not evidence of a name.
         self._capital = (
@@ -139,8 +125,8 @@ class _Analyser:
             | dict.fromkeys(_LABELS, "S")
             | dict.fromkeys(_OPENERS, "W")
             | dict.fromkeys(_ARTICLES, "T")
-            | dict.fromkeys(_HONORIFICS, "s")  # "Mr" neither begins nor continues a name
-            | dict.fromkeys(_DATES, "M")
+            | dict.fromkeys(word_set("honorifics"), "s")  # "Mr" neither begins nor continues a name
+            | dict.fromkeys(word_set("dates"), "M")
         )
         self._shouted = dict.fromkeys(stops | _LABELS, "S") | dict.fromkeys(_OPENERS, "W")
 
@@ -174,8 +160,6 @@ class _Analyser:
                 shapes.append(marks)
 
         word = _without_links(word)
-        if "." in word:
-            word = _RECEIVER.sub(r"\1|", word)
         # AC/DC and TCP/IP are one name; and/or and Oslo/Bergen are two words.
         pieces = [word] if "/" in word and word.isupper() else _INNER_BREAK.split(word)
         for position, piece in enumerate(pieces):
@@ -262,7 +246,7 @@ _ANALYSERS: dict[str, _Analyser] = {}
 def is_english(units: list[str]) -> bool:
     """Return whether a text has function words of English: one if short, else up to three."""
     enough = min(_MIN_MARKERS, 1 + len(units) // _WORDS_PER_MARKER)
-    return len(_ENGLISH_MARKERS.intersection(units)) >= enough
+    return len(_MARKERS["english"].intersection(units)) >= enough
 
 
 def dominant_language(tokens: list[str]) -> str:
@@ -271,12 +255,10 @@ def dominant_language(tokens: list[str]) -> str:
     >>> dominant_language("der hund und die katze sind nicht im haus".split())
     'german'
     """
-    english = len(_ENGLISH_MARKERS.intersection(tokens))
-    if english >= _MIN_MARKERS:
-        return "english"
     counts = {name: len(markers.intersection(tokens)) for name, markers in _MARKERS.items()}
     best = max(counts, key=lambda name: counts[name])
-    return best if counts[best] > max(1, english) else "english"
+    is_clear = counts["english"] < _MIN_MARKERS and counts[best] > max(1, counts["english"])
+    return best if is_clear else "english"
 
 
 def _end_lines(text: str) -> str:

@@ -13,8 +13,8 @@ import unicodedata
 from functools import lru_cache
 from itertools import pairwise
 
-from hebbgraph.text import stopwords
 from hebbgraph.text.characters import fold
+from hebbgraph.text.tokens import WORD_LISTS
 
 __all__ = ["SYLLABIC", "is_function_syllable", "is_syllabic", "is_syllable", "syllabic_terms"]
 
@@ -36,7 +36,7 @@ _WORD = re.compile(r"[^\W\d_]+")
 _MOST_OTHERS = 4
 _LONGEST = 32  # characters; no syllable is longer
 
-_FUNCTION_SYLLABLES = frozenset(stopwords.FUNCTION_SYLLABLES.split())
+_FUNCTION_SYLLABLES = frozenset(WORD_LISTS["vietnamese_function_syllables"].split())
 
 
 def is_syllabic(text: str) -> bool:

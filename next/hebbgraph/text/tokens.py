@@ -7,20 +7,24 @@ analysed independently of each other, so the costly parts (folding, stemming) ar
 from __future__ import annotations
 
 import re
+import threading
+import tomllib
 from collections.abc import Callable
 from functools import cache
+from importlib.resources import files
 from itertools import chain, pairwise
 from operator import add
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import regex
+import Stemmer
 
-from hebbgraph.text import stopwords
 from hebbgraph.text.characters import UNSPACED, fold, is_unspaced
-from hebbgraph.text.stemming import TermStemmer, truncate_term
 
 __all__ = [
     "MAX_TOKEN_CHARACTERS",
+    "STOP_WORDS",
+    "WORD_LISTS",
     "WordCache",
     "display",
     "key_from_tokens",
@@ -28,6 +32,8 @@ __all__ = [
     "phrase_key",
     "stop_words",
     "tokenize",
+    "word_set",
+    "word_sets",
 ]
 
 _Value = TypeVar("_Value")
@@ -156,7 +162,84 @@ def tokenize(text: str) -> list[str]:
     return list(chain.from_iterable(map(_TOKENS.__getitem__, text.split())))
 
 
+# -- word lists -------------------------------------------------------------------
+
+WORD_LISTS: dict[str, Any] = tomllib.loads(
+    files(__package__).joinpath("words.toml").read_text(encoding="utf-8")
+)
+"""Lists of words in ordinary spelling, some by language; ``words.toml`` says what each is for."""
+
+
+def word_set(name: str) -> frozenset[str]:
+    """Return the tokens of a word list."""
+    return frozenset(tokenize(WORD_LISTS[name]))
+
+
+def word_sets(name: str) -> dict[str, frozenset[str]]:
+    """Return the tokens of the word lists of this name, by language."""
+    return {language: frozenset(tokenize(words)) for language, words in WORD_LISTS[name].items()}
+
+
 # -- lexical terms ----------------------------------------------------------------
+
+_MOST_BYTES = 128
+_SCRIPTS = (
+    (0x0000, 0x024F, "latin"),
+    (0x0370, 0x03FF, "greek"),
+    (0x0400, 0x052F, "cyrillic"),
+    (0x0600, 0x06FF, "arabic"),
+    (0x0900, 0x097F, "devanagari"),
+)
+#: The language whose stemmer a script has, unless the index is in another one of that script.
+_SCRIPT_LANGUAGES = {
+    "latin": "english",
+    "greek": "greek",
+    "cyrillic": "russian",
+    "arabic": "arabic",
+    "devanagari": "hindi",
+}
+_SCRIPT_OF = {name: script for script, name in _SCRIPT_LANGUAGES.items()}
+_SCRIPT_OF |= {"persian": "arabic", "nepali": "devanagari"}
+_CODE_PART = re.compile(r"[-._&+#]+")
+
+
+class _Terms:
+    """Single tokens to their terms, in one language."""
+
+    def __init__(self, language: str) -> None:
+        names = {**_SCRIPT_LANGUAGES, _SCRIPT_OF.get(language, "latin"): language}
+        # Snowball stemmers reuse one buffer, hence the lock. Callers cache, so their cache is off.
+        self._stemmers: dict[str, Any] = {
+            script: Stemmer.Stemmer(name, 0) for script, name in names.items() if language != "none"
+        }
+        self._lock = threading.Lock()
+
+    def __call__(self, token: str) -> tuple[str, ...] | None:
+        """Return the terms of a token; None if they depend on its neighbours."""
+        if is_unspaced(token):
+            return None
+        parts = [part for part in _CODE_PART.split(token) if part]
+        if len(parts) < 2 or token[0].isdigit():
+            return (_bounded(self._stem(token)),)
+        # Index a code by its parts, and whole without hyphens: "r17" is "R-17".
+        return tuple(map(_bounded, [token.replace("-", ""), *map(self._stem, parts)]))
+
+    def _stem(self, word: str) -> str:
+        code = ord(word[0])
+        script = next((name for low, high, name in _SCRIPTS if low <= code <= high), "")
+        # Vowel signs of Devanagari are marks, for which isalpha() is False.
+        if script in self._stemmers and (word.isalpha() or script == "devanagari"):
+            with self._lock:
+                return self._stemmers[script].stemWord(word) or word
+        return word
+
+
+def _bounded(term: str) -> str:
+    """Truncate a term to 128 bytes of UTF-8, at a character boundary."""
+    if len(term) * 4 <= _MOST_BYTES:
+        return term
+    return term.encode("utf-8", "ignore")[:_MOST_BYTES].decode("utf-8", "ignore")
+
 
 _TERMS: dict[str, WordCache[tuple[str, ...] | None]] = {}
 
@@ -177,7 +260,7 @@ def lexical_terms(tokens: list[str], language: str = "english") -> list[str]:
     ['synaps', 'learn', 'at', 'err12', 'err', '12', '東京', '京都']
     """
     if language not in _TERMS:
-        _TERMS[language] = WordCache(TermStemmer(language))
+        _TERMS[language] = WordCache(_Terms(language))
     cached = list(map(_TERMS[language].__getitem__, tokens))
     if None not in cached:
         return list(chain.from_iterable(cached))  # type: ignore[arg-type]
@@ -189,7 +272,7 @@ def lexical_terms(tokens: list[str], language: str = "english") -> list[str]:
             run.append(token)
             continue
         if run:
-            pairs = map(truncate_term, map(add, run, run[1:])) if len(run) > 1 else run
+            pairs = map(_bounded, map(add, run, run[1:])) if len(run) > 1 else run
             terms.extend(bigrams.setdefault(pair, pair) for pair in pairs)
             run = []
         terms.extend(own)
@@ -199,9 +282,9 @@ def lexical_terms(tokens: list[str], language: str = "english") -> list[str]:
 # -- keys -------------------------------------------------------------------------
 
 
-_STOP_WORDS = {name: frozenset(tokenize(words)) for name, words in stopwords.STOP_WORDS.items()}
-_CONTENT_ELSEWHERE = frozenset(tokenize(stopwords.CONTENT_ELSEWHERE)) - _STOP_WORDS["english"]
-_ANY_LANGUAGE = frozenset().union(*_STOP_WORDS.values()) - _CONTENT_ELSEWHERE
+STOP_WORDS = word_sets("stop_words")
+_CONTENT_ELSEWHERE = word_set("content_elsewhere") - STOP_WORDS["english"]
+_ANY_LANGUAGE = frozenset().union(*STOP_WORDS.values()) - _CONTENT_ELSEWHERE
 _ARTICLES = frozenset(("the", "a", "an"))
 
 
@@ -215,7 +298,7 @@ def stop_words(language: str = "") -> frozenset[str]:
     >>> "die" in stop_words(), "die" in stop_words("german"), "und" in stop_words()
     (False, True, True)
     """
-    return _ANY_LANGUAGE | _STOP_WORDS.get(language, frozenset())
+    return _ANY_LANGUAGE | STOP_WORDS.get(language, frozenset())
 
 
 def key_from_tokens(tokens: list[str]) -> str:

@@ -8,8 +8,8 @@ from fastapi import APIRouter, Path, Query
 
 from hebbgraph import HebbianIndex, Ranking, RankStep, Recall, Request
 from hebbgraph.errors import LessonError
-from hebbgraph.limits import MAX_ID, MAX_TAG
 from hebbgraph.records import Tag
+from hebbgraph.records.base import MAX_ID, MAX_TAG
 from hebbgraph.text.query import query_terms
 from hebbgraph.text.tokens import phrase_key, tokenize
 from hebbgraph_server import models

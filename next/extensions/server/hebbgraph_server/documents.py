@@ -8,8 +8,8 @@ from fastapi import APIRouter, Body, Query
 
 from hebbgraph import Chunk, HebbianIndex
 from hebbgraph.documents import Document, IngestReport, ingest
-from hebbgraph.limits import MAX_ID
 from hebbgraph.records import AddReport, DeleteReport
+from hebbgraph.records.base import MAX_ID
 from hebbgraph_server import files, models
 from hebbgraph_server.errors import RESPONSES, ApiError
 from hebbgraph_server.visits import Reader, Writer

@@ -5,8 +5,8 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from hebbgraph import Chunk
-from hebbgraph.limits import MAX_ID, MAX_QUESTION
 from hebbgraph.records import Neighbor, Tag
+from hebbgraph.records.base import MAX_ID, MAX_QUESTION
 
 Id: TypeAlias = Annotated[str, Field(min_length=1, max_length=MAX_ID)]
 Ids: TypeAlias = Annotated[list[Id], Field(max_length=1_000)]

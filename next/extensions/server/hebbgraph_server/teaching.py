@@ -8,8 +8,8 @@ from fastapi import APIRouter, Query
 
 from hebbgraph import HebbianIndex, Lesson
 from hebbgraph.citations.exchange import Reason
-from hebbgraph.limits import MAX_ID, MAX_QUESTION
 from hebbgraph.records import Evaluation
+from hebbgraph.records.base import MAX_ID, MAX_QUESTION
 from hebbgraph_server import models
 from hebbgraph_server.errors import RESPONSES, ApiError
 from hebbgraph_server.tokens import Role, Token

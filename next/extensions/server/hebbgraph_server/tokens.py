@@ -12,7 +12,7 @@ from typing import Any, Self
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, model_validator
 
 from hebbgraph.errors import ParameterError
-from hebbgraph.limits import MAX_ID
+from hebbgraph.records.base import MAX_ID
 
 #: A shorter secret could be guessed.
 _MIN_SECRET = 16

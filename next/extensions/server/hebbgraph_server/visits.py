@@ -11,7 +11,7 @@ from fastapi import Depends, Query, Request
 from hebbgraph import Chunk, HebbianIndex
 from hebbgraph.access import USER, Namespaces, Tenant, actor_of, joined
 from hebbgraph.citations.learner import Learner
-from hebbgraph.limits import MAX_ID
+from hebbgraph.records.base import MAX_ID
 from hebbgraph_server.errors import ApiError
 from hebbgraph_server.settings import ServerSettings
 from hebbgraph_server.tokens import Role, Token

@@ -9,9 +9,9 @@ from typing import Any, Protocol
 from hebbgraph import Embedder, HebbianIndex, Ranking, RankStep, Recall, Request
 from hebbgraph.access import Fields, Namespaces, joined, ruled
 from hebbgraph.errors import FilterError, ParameterError
-from hebbgraph.limits import MAX_K
 from hebbgraph.recall.hits import where_callable
 from hebbgraph.recall.pipeline import Where
+from hebbgraph.records.base import MAX_K
 from hebbgraph.text.query import usable_question
 from langchain_hebbgraph.documents import Filter, chunk_filter
 from langchain_hebbgraph.request import Recalled, announce, configured

@@ -23,8 +23,8 @@ from langchain_core.documents import Document
 
 from hebbgraph import Chunk, Hit
 from hebbgraph.errors import InvalidChunkError, ParameterError
-from hebbgraph.limits import MAX_ID, MAX_TITLE
 from hebbgraph.recall.pipeline import Where
+from hebbgraph.records.base import MAX_ID, MAX_TITLE
 
 __all__ = [
     "Filter",

@@ -11,7 +11,7 @@ from langchain_core.messages import BaseMessage
 from langchain_core.runnables import Runnable
 
 from hebbgraph import Chunk
-from hebbgraph.limits import MAX_ID
+from hebbgraph.records.base import MAX_ID
 from hebbgraph.splitter import Splitter
 from hebbgraph.tagger import LLMTagger
 from langchain_hebbgraph.documents import (

@@ -32,8 +32,8 @@ from pydantic_core import to_jsonable_python
 
 from hebbgraph import Chunk, HebbianIndex, Hit
 from hebbgraph.errors import InvalidChunkError, ParameterError
-from hebbgraph.limits import MAX_TITLE
 from hebbgraph.records import plain
+from hebbgraph.records.base import MAX_TITLE
 from llama_index.retrievers.hebbgraph.opening import NodeEmbedder
 
 __all__ = ["NODE_KEY", "hide", "in_order", "lasting_id", "listed", "node_id_of", "text_of",
