@@ -1,9 +1,7 @@
-"""Questions in two wordings, against what people use in LangChain and LlamaIndex today.
+"""Questions in two wordings, beside what people use in LangChain and LlamaIndex today.
 
-usage: PYTHON frameworks.py [MODEL]      the folder of a sentence-transformers model
-
-Forty passages of an invented island (data/harrow.md, a heading and a text each) and thirty things
-to know, each asked plainly and in other words. Sixteen are in one passage, fourteen take two.
+Forty passages of an invented island (harrow) and thirty things to know, each asked plainly and in
+other words. Sixteen are in one passage, fourteen take two.
 "Learned" means that three users asked the other wording of each question, and their answers cited
 what they needed of the first five passages; no question that counts was ever taught. Printed are
 R@5 and the mean reciprocal rank of the first passage that is needed.
@@ -11,12 +9,11 @@ R@5 and the mean reciprocal rank of the first passage that is needed.
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
-import sys
 from collections.abc import Callable, Iterable
 from itertools import product
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from langchain_classic.retrievers import EnsembleRetriever
@@ -34,9 +31,10 @@ from llama_index.core.schema import TextNode
 from llama_index.retrievers import hebbgraph as llama
 from llama_index.retrievers.bm25 import BM25Retriever as LlamaBM25Retriever
 
-from hebbgraph import HebbianIndex, Recall, SentenceTransformerEmbedder
+from hebbgraph import HebbianIndex, Recall
+from hebbgraph_bench.embedding import CachedModel
+from hebbgraph_bench.sets import HARROW
 
-DATA = Path(__file__).parent / "data"
 K = 10
 SHOWN = 5  # passages from which an answer cites
 ACTORS = ("ann", "ben", "cid")
@@ -51,25 +49,20 @@ class Question(NamedTuple):
 
 
 def passages() -> dict[str, str]:
-    parts = re.split(r"^# (.+)\n\n", (DATA / "harrow.md").read_text("utf-8"), flags=re.MULTILINE)
-    return dict(zip(parts[1::2], map(str.strip, parts[2::2]), strict=True))
+    lines = (HARROW / "corpus.jsonl").read_text("utf-8").splitlines()
+    return {row["id"]: row["text"] for row in map(json.loads, lines)}
 
 
 def questions() -> list[Question]:
-    made = []
-    for line in (DATA / "harrow.jsonl").read_text("utf-8").splitlines():
-        said = json.loads(line)
-        kind = "lookup" if len(said["gold"]) == 1 else "two passages"
-        plain, reworded = said["question"], said["reworded"]
-        made.append(Question(plain, said["gold"], kind))
-        made.append(Question(reworded, said["gold"], "reworded"))
-    return made
+    lines = (HARROW / "queries.jsonl").read_text("utf-8").splitlines()
+    rows = map(json.loads, lines)
+    return [Question(row["question"], row["supporting_ids"], row["type"]) for row in rows]
 
 
 class LangChainModel(Embeddings):
     """A sentence-transformers model for LangChain, without its package for them."""
 
-    def __init__(self, embedder: SentenceTransformerEmbedder) -> None:
+    def __init__(self, embedder: CachedModel) -> None:
         self.model_name, self._embedder = "benchmark", embedder
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
@@ -101,7 +94,7 @@ class LlamaModel(BaseEmbedding):
 # -- what is compared -----------------------------------------------------------------------
 
 
-def langchain(embedder: SentenceTransformerEmbedder | None) -> Iterable[tuple[str, Ask, Any]]:
+def langchain(embedder: CachedModel | None) -> Iterable[tuple[str, Ask, Any]]:
     """Yield names, functions from a question to ids, and the retriever, if it learns."""
     made = [Document(text, id=name, metadata={"title": name}) for name, text in passages().items()]
     # BM25Retriever and vector stores read no title.
@@ -136,7 +129,7 @@ def asking(retriever: Any) -> Ask:
     return lambda question: [str(found.id) for found in retriever.invoke(question)][:K]
 
 
-def llama_index(embedder: SentenceTransformerEmbedder | None) -> Iterable[tuple[str, Ask, Any]]:
+def llama_index(embedder: CachedModel | None) -> Iterable[tuple[str, Ask, Any]]:
     """Yield the same of LlamaIndex."""
     made = [
         TextNode(text=text, id_=name, metadata={"title": name}) for name, text in passages().items()
@@ -221,18 +214,19 @@ def after_learning(
     return answers.__getitem__
 
 
-def main(folder: str | None) -> None:
-    embedder = None if folder is None else SentenceTransformerEmbedder(folder, device="cpu")
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--embedder", metavar="MODEL", help="a model, or minilm")
+
+
+def run(options: argparse.Namespace) -> int:
+    embedder = CachedModel(options.embedder) if options.embedder else None
     made = questions()
     for framework, rivals in (("LangChain", langchain), ("LlamaIndex", llama_index)):
         print(f"\n| {framework}, R@5 / MRR | lookup | two passages | reworded | all |")
         print("|---|---|---|---|---|")
-        for name, ask, own in rivals(embedder):
+        for name, ask, learner in rivals(embedder):
             print(row(name, ask, made), flush=True)
-            if own is not None:
-                learned = after_learning(ask, own.index, recalling(own), made)
+            if learner is not None:
+                learned = after_learning(ask, learner.index, recalling(learner), made)
                 print(row(f"{name}, learned", learned, made), flush=True)
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:2] or [None])
+    return 0

@@ -41,44 +41,11 @@ _JOINING = r"(?:of|the|de|von|van|and|in|a|la|le|du|di|for|to|&)"
 _SPAN = re.compile(rf"(?:[A-Z][\w'’.-]*|\d{{3,4}})(?:(?:\s+{_JOINING})*\s+{_WORD})*")
 #: Capitalised words at the start of a sentence that name nothing.
 _OPENING = frozenset(
-    [
-        "the",
-        "a",
-        "an",
-        "in",
-        "on",
-        "it",
-        "he",
-        "she",
-        "they",
-        "who",
-        "what",
-        "which",
-        "where",
-        "when",
-        "whose",
-        "how",
-        "is",
-        "are",
-        "was",
-        "were",
-        "do",
-        "does",
-        "did",
-        "his",
-        "her",
-        "their",
-        "this",
-        "that",
-        "at",
-        "for",
-        "from",
-        "by",
-        "of",
-        "and",
-        "as",
-        "both",
-    ]
+    re.findall(
+        r"\w+",
+        "the a an in on it he she they who what which where when whose how is are was were do does "
+        "did his her their this that at for from by of and as both",
+    )
 )
 _Floats = NDArray[np.float64]
 
