@@ -12,27 +12,46 @@ Nothing else has a say: no tracing metadata, no text, no model.
 from __future__ import annotations
 
 import threading
+import warnings
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from pathlib import Path
+from typing import Any, TypeAlias, TypedDict
 
-from hebbgraph.errors import FilterError, NotFoundError
+from hebbgraph.errors import FilterError, NotFoundError, ParameterError
 from hebbgraph.index import HebbianIndex
-from hebbgraph.limits import MAX_K
-from hebbgraph.recall.hits import where_callable
-from hebbgraph.recall.pipeline import Where
-from hebbgraph.recall.strategies import Ranking, RankStep, Request
-from hebbgraph.records import Chunk
+from hebbgraph.protocols import Tagger
+from hebbgraph.records import Recall
+from hebbgraph.settings import Settings
 
-__all__ = ["USER", "Actor", "Fields", "Namespaces", "Tenant", "actor_of", "fields_of", "narrowed"]
+__all__ = [
+    "Actor",
+    "Fields",
+    "Namespaces",
+    "OpenOptions",
+    "Tenant",
+    "actor_of",
+    "fields_of",
+    "is_empty",
+    "joined",
+    "ruled",
+]
 
 #: The field of a request that names its actor.
 USER = "user_id"
 Fields: TypeAlias = Mapping[str, Any]
 Actor: TypeAlias = str | Callable[[Fields], str | None] | None
-_Passes: TypeAlias = Callable[[Chunk], bool]
+
+
+class OpenOptions(TypedDict, total=False):
+    """What :meth:`hebbgraph.HebbianIndex.open` takes beside path and embedder."""
+
+    namespace: str
+    tagger: Tagger | None
+    settings: Settings | None
+    cache_dir: str | Path | None
+    read_only: bool
 
 
 def fields_of(context: object, configuration: Fields) -> dict[str, Any]:
@@ -49,37 +68,33 @@ def actor_of(bound: Actor, fields: Fields) -> str | None:
     return None if actor is None or not str(actor).strip() else str(actor)
 
 
-def narrowed(filters: Iterable[Where], k: int) -> tuple[Fields | None, tuple[RankStep, ...]]:
-    """Return ``where`` and ``steps`` of a recall of k hits that pass all of these filters.
+def joined(filters: Iterable[Fields]) -> Fields | None:
+    """Return one filter that passes what all of these pass.
 
-    >>> narrowed([{"owner": "ann"}, None, {"year": 1871}], 4)
-    ({'$and': [{'owner': 'ann'}, {'year': 1871}]}, ())
+    >>> joined([{"owner": "ann"}, {}, {"year": 1871}])
+    {'$and': [{'owner': 'ann'}, {'year': 1871}]}
     """
-    dicts, functions = list[Fields](), list[_Passes]()
-    for where in filters:
-        if isinstance(where, Mapping):
-            dicts += [where] if where else []
-        elif callable(where):
-            functions.append(where)
-        elif where is not None:
-            raise FilterError(f"a filter is a dict or a callable, got {type(where).__name__}")
-    joined = {"$and": dicts} if len(dicts) > 1 else dicts[0] if dicts else None
-    passing = _Passing(lambda chunk: all(passes(chunk) for passes in functions), k)
-    return joined, (passing,) if functions else ()
+    parts = [where for where in filters if where]
+    return {"$and": parts} if len(parts) > 1 else parts[0] if parts else None
 
 
-@dataclass(frozen=True)
-class _Passing(RankStep):
-    """Cuts what a function does not pass, so that a dict can filter as well."""
+def ruled(rule: Callable[[Fields], Any], fields: Fields, name: str) -> Any:
+    """Return what a rule of the application makes of a request, which must say what it reads."""
+    try:
+        made = rule(fields)
+    except KeyError as error:
+        raise ParameterError(
+            f"{name} finds no {error.args[0]!r:.80} in the request; set it there"
+        ) from error
+    if made is None:
+        raise FilterError(f"{name} returned None; a filter that lets all pass is empty")
+    return made
 
-    passes: _Passes
-    k: int
 
-    def depth(self, k: int) -> int:
-        return MAX_K
-
-    def rank(self, request: Request, ranking: Ranking) -> Ranking:
-        return where_callable(request, ranking, self.passes, self.k)
+def is_empty(index: HebbianIndex) -> bool:
+    """Return whether an index has no chunk."""
+    # Hits are filled up to k, and seeds keep the embedder from being asked.
+    return not index.recall("?", 1, seeds=())
 
 
 class Namespaces:
@@ -110,6 +125,20 @@ class Namespaces:
                 if namespace in self._open:
                     self._open.move_to_end(namespace)
             self.close(self._most)
+
+    def recall(self, namespace: str, question: str, k: int, **options: Any) -> Recall:
+        """Ask a namespace; warn where nothing can be found, as there is nothing."""
+        if not isinstance(namespace, str):
+            raise ParameterError(f"namespace_by returned {namespace!r:.80}; return its name")
+        recall = Recall(id="", namespace=namespace, question="")
+        with self.opened(namespace) as index:
+            if index is not None:
+                recall = index.recall(question, k, **options)
+            if not recall and (index is None or is_empty(index)):
+                what = f"{index!r} is empty" if index else f"there is no namespace {namespace!r}"
+                hint = "add to it first, or check path and namespace"
+                warnings.warn(f"{what}, so nothing can be found; {hint}", UserWarning, stacklevel=4)
+        return recall
 
     def close(self, most: int = 0) -> None:
         """Close namespaces that are not in use until no more than ``most`` are open."""

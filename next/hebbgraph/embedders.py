@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -10,16 +12,20 @@ from numpy.typing import NDArray
 from hebbgraph.errors import EmbeddingError, MissingExtraError, ParameterError
 from hebbgraph.protocols import Embedder
 from hebbgraph.records import Chunk
+from hebbgraph.text.blocks import count_tokens
 
 __all__ = [
     "SentenceTransformerEmbedder",
     "embed_passages",
     "embed_question",
     "embedder_name",
+    "in_parts",
     "unit_vector",
 ]
 
 _NAMES = ("model_name", "model", "model_id", "model_name_or_path", "name")
+#: Where embedders have the number of tokens that they read of a text, or a model that has it.
+_LIMITS, _INNER = ("max_seq_length", "max_length"), ("_model", "_client", "client")
 
 
 def embedder_name(embedder: Embedder) -> str:
@@ -34,7 +40,25 @@ def embedder_name(embedder: Embedder) -> str:
 def embed_passages(embedder: Embedder, chunks: list[Chunk]) -> NDArray[np.float32]:
     """Embed title and text of chunks to unit length; raise EmbeddingError if that fails."""
     texts = ["\n".join(filter(None, (chunk.title, chunk.text))) for chunk in chunks]
-    return _asked(embedder, lambda: embedder.embed_documents(texts), len(texts))
+    return _asked(embedder, lambda: in_parts(embedder, embedder.embed_documents, texts), len(texts))
+
+
+def in_parts(model: Any, embed: Callable[[list[str]], Any], texts: list[str]) -> Any:
+    """Embed texts; what is longer than a model says that it reads, as the mean of equal parts."""
+    inner = [model, *(getattr(model, name, None) for name in _INNER)]
+    limits = (getattr(part, name, None) for part in inner for name in _LIMITS)
+    limit = next((n for n in limits if isinstance(n, int) and n > 8), None)
+    if limit is None or not texts:
+        return embed(texts)
+    # An eighth less, since the model counts tokens in its own way.
+    parts = [_equal_parts(text, limit - limit // 8) for text in texts]
+    starts = np.cumsum([0, *map(len, parts[:-1])])
+    return np.add.reduceat(_unit(embed([*chain(*parts)]), sum(map(len, parts))), starts)
+
+
+def _equal_parts(text: str, limit: int) -> list[str]:
+    size = -(-len(text) // max(1, -(-count_tokens(text) // limit)))
+    return [text[at : at + size] for at in range(0, len(text), size)]
 
 
 def embed_question(embedder: Embedder, question: str) -> NDArray[np.float32]:

@@ -54,13 +54,7 @@ class Settings(BaseModel):
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
-    BUILD: ClassVar[tuple[str, ...]] = (
-        "language",
-        "text_tags",
-        "search_metadata",
-        "edges",
-        "quorum",
-    )
+    BUILD: ClassVar = ("language", "text_tags", "search_metadata", "edges", "quorum")
 
     language: str = "english"
     text_tags: bool = True

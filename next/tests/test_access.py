@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from hebbgraph import HebbianIndex
-from hebbgraph.access import Namespaces, actor_of, fields_of, narrowed
-from hebbgraph.errors import ClosedIndexError, FilterError
+from hebbgraph.access import Namespaces, actor_of, fields_of, ruled
+from hebbgraph.errors import ClosedIndexError, FilterError, ParameterError
 
 
 def test_the_context_wins_over_the_configuration() -> None:
@@ -31,21 +31,26 @@ def test_the_actor_is_the_one_bound_or_the_user() -> None:
     assert actor_of(None, {"user_id": " "}) is None
 
 
-def test_filters_join_and_functions_cut() -> None:
-    with HebbianIndex.open(":memory:") as index:
-        for owner in ("ann", "ben"):
-            index.add(
-                {"id": f"{owner}{at}", "text": "A boat.", "metadata": {"owner": owner, "at": at}}
-                for at in range(20)
-            )
-        odd, high = (lambda chunk: chunk.metadata["at"] % 2), (lambda c: c.metadata["at"] > 15)
-        where, steps = narrowed([{"owner": "ben"}, None, {}, odd, high], 4)
-        recall = index.recall("boat", 4, where=where, steps=steps)
-        assert {hit.id for hit in recall} == {"ben17", "ben19"}
-        assert recall.where == {"owner": "ben"}
-    assert narrowed([None, {}], 4) == (None, ())
-    with pytest.raises(FilterError, match="got int"):
-        narrowed([5], 4)  # type: ignore[list-item]
+def test_a_namespace_that_is_missing_or_empty_warns(tmp_path: Path) -> None:
+    with HebbianIndex.open(tmp_path) as index:
+        namespaces = Namespaces(index)
+        with pytest.warns(UserWarning, match="there is no namespace 'cid'"):
+            assert not namespaces.recall("cid", "boats", 3)
+        with pytest.warns(UserWarning, match="is empty, so nothing can be found"):
+            assert not namespaces.recall(index.namespace, "boats", 3)
+        with pytest.raises(ParameterError, match="namespace_by returned 7"):
+            namespaces.recall(7, "boats", 3)  # type: ignore[arg-type]
+        assert namespaces.index.namespaces() == ["default"]
+
+
+def test_a_rule_must_find_what_it_reads() -> None:
+    assert ruled(
+        lambda request: {"owner": request["user_id"]}, {"user_id": "ann"}, "filter_by"
+    ) == {"owner": "ann"}
+    with pytest.raises(ParameterError, match="filter_by finds no 'user_id' in the request"):
+        ruled(lambda request: request["user_id"], {}, "filter_by")
+    with pytest.raises(FilterError, match="filter_by returned None"):
+        ruled(lambda request: None, {}, "filter_by")
 
 
 def test_few_namespaces_stay_open_and_none_closes_in_use(tmp_path: Path) -> None:

@@ -106,6 +106,31 @@ def test_vectors_without_length_are_far_from_everything() -> None:
         assert index.recall("Who built the Petrel?")[0].id == "petrel"
 
 
+class _Narrow(_Embedder):
+    """Reads sixteen tokens of a text, and says so, as models of sentence-transformers do."""
+
+    def __init__(self) -> None:
+        super().__init__(self._embed)
+        self.max_seq_length = 16
+        self.seen: list[str] = []
+
+    def _embed(self, texts: list[str]) -> Any:
+        self.seen += texts
+        return [[text.count("owl"), text.count("bee"), 0.01] for text in texts]
+
+
+def test_what_is_longer_than_a_model_reads_is_embedded_in_parts() -> None:
+    model = _Narrow()
+    model.question = lambda _: [0.0, 1.0, 0.0]
+    long = "An owl hunts. " * 15 + "A bee stings. " * 15
+    with HebbianIndex.open(":memory:", embedder=model) as index:
+        index.add([Chunk(id="long", text=long), Chunk(id="an owl", text="An owl and a cow.")])
+        assert "".join(model.seen[:-1]) == long
+        assert len(model.seen) > 4
+        assert max(map(len, model.seen)) < 80
+        assert index.recall("zzz")[0].id == "long"  # for the bees at its end
+
+
 def test_embedder_that_fails_later_keeps_batches_before(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hebbgraph.ingest.loading, "_EMBEDDED", 10)
     calls = []

@@ -14,7 +14,7 @@ and occurs in no passage's text.
 
 from hebbgraph.citations.answer import Denials, Reading, read_answer
 from hebbgraph.citations.exchange import Outcome, Reason, Reply
-from hebbgraph.citations.learner import Learner, TeachableIndex
+from hebbgraph.citations.learner import Learner
 from hebbgraph.citations.passages import (
     CITATION_INSTRUCTION,
     NumberedPassages,
@@ -37,7 +37,6 @@ __all__ = [
     "Reason",
     "Reply",
     "Shown",
-    "TeachableIndex",
     "number_passages",
     "read_answer",
     "shown_in",

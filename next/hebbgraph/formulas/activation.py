@@ -175,10 +175,7 @@ def spread(
 
 
 def _scored(
-    step: SpreadingStep,
-    candidates: IntArray,
-    layers: Sequence[Layer],
-    certainty: float,
+    step: SpreadingStep, candidates: IntArray, layers: Sequence[Layer], certainty: float
 ) -> Activation:
     """Score the candidates, and all chunks where mass arrived."""
     p, evidence = step.parameters, step.evidence

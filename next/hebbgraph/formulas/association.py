@@ -31,7 +31,6 @@ __all__ = [
     "lead",
     "likeness",
     "scale_by_confidence",
-    "share_beside_answer",
     "shared_credit",
     "squeeze",
 ]
@@ -118,20 +117,6 @@ def scale_by_confidence(
     ([0.05], [0.02])
     """
     return confidence * gain, confidence * greatest_likeness**0.5 * handicap
-
-
-def share_beside_answer(cosine: FloatArray, answered: float) -> FloatArray:
-    """Return the share that other questions keep where the very question was answered.
-
-    An answer to the very question has a likeness of 1, and beside it other questions count by their
-    own likeness once more, as far as the answer is believed. So rewordings stay, and what many
-    people taught for questions that hardly resemble this one does not fill its hits.
-
-    >>> share_beside_answer(np.array([1.0, 0.5, 0.1]), 0.9).round(2).tolist()
-    [1.0, 0.55, 0.19]
-    """
-    share: FloatArray = 1.0 - answered * (1.0 - cosine)
-    return share
 
 
 def keep_order(scores: FloatArray, order: IntArray) -> NDArray[np.float64]:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 from hebbgraph.errors import NotAnIndexError, ParameterError
 from hebbgraph.index.asking import AskingVerbs
+from hebbgraph.index.session import in_thread
 from hebbgraph.index.teaching import TeachingVerbs
 from hebbgraph.index.writing import WritingVerbs
 from hebbgraph.protocols import Embedder, Tagger
-from hebbgraph.records import AddReport, Chunk, DeleteReport, Lesson, Recall
 from hebbgraph.settings import Settings
 from hebbgraph.store import MEMORY, namespaces_at, open_database
 from hebbgraph.store.chunks import loaded
@@ -144,27 +142,11 @@ class HebbianIndex(WritingVerbs, AskingVerbs, TeachingVerbs):
     def __repr__(self) -> str:
         return f"HebbianIndex({self._path!r}, namespace={self.namespace!r})"
 
-    # -- async twins ------------------------------------------------------------------
-
-    async def aadd(self, *args: Any, **options: Any) -> AddReport:
-        """Run :meth:`add` in a thread."""
-        return await asyncio.to_thread(self.add, *args, **options)
-
-    async def arefresh(self, chunks: Iterable[Chunk | dict[str, Any]]) -> AddReport:
-        """Run :meth:`refresh` in a thread."""
-        return await asyncio.to_thread(self.refresh, chunks)
-
-    async def adelete(self, *args: Any, **options: Any) -> DeleteReport:
-        """Run :meth:`delete` in a thread."""
-        return await asyncio.to_thread(self.delete, *args, **options)
-
-    async def arecall(self, *args: Any, **options: Any) -> Recall:
-        """Run :meth:`recall` in a thread."""
-        return await asyncio.to_thread(self.recall, *args, **options)
-
-    async def areinforce(self, *args: Any, **options: Any) -> Lesson:
-        """Run :meth:`reinforce` in a thread."""
-        return await asyncio.to_thread(self.reinforce, *args, **options)
+    aadd = in_thread(WritingVerbs.add)
+    arefresh = in_thread(WritingVerbs.refresh)
+    adelete = in_thread(WritingVerbs.delete)
+    arecall = in_thread(AskingVerbs.recall)
+    areinforce = in_thread(TeachingVerbs.reinforce)
 
 
 def _first_meta(namespace: str, settings: Settings) -> dict[str, str]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import closing
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from hebbgraph.errors import ParameterError, StorageError
@@ -14,6 +16,7 @@ from hebbgraph.recall.pipeline import Where
 from hebbgraph.recall.strategies import RankStep, Strategy
 from hebbgraph.records import Chunk, Hit, Neighbor, Recall, Tag
 from hebbgraph.store.chunks import chunks_by_id
+from hebbgraph.store.sqlite import SQLiteDatabase
 from hebbgraph.upkeep import problems, statistics
 
 if TYPE_CHECKING:
@@ -123,10 +126,8 @@ class AskingVerbs(OpenNamespace):
 
     def documents(self) -> dict[str, int]:
         """Return the documents of the index, sorted, and how many chunks each has."""
-        sql = (
-            "SELECT document_id, count(*) FROM $chunk WHERE document_id IS NOT NULL "
-            "GROUP BY document_id ORDER BY document_id"
-        )
+        sql = "SELECT document_id, count(*) FROM $chunk WHERE document_id IS NOT NULL "
+        sql += "GROUP BY document_id ORDER BY document_id"
         with self._database.read() as session:
             return dict(session.rows(sql))
 
@@ -138,7 +139,7 @@ class AskingVerbs(OpenNamespace):
             return find_tags(session, prefix, counted(limit, "limit"))
 
     def neighbors(self, tag: str, k: int = 20) -> list[Neighbor]:
-        """Return the tags that most often occur together with a tag.
+        """Return the tags that most often occur together with a tag; ties by the tag.
 
         Raises
         ------
@@ -168,12 +169,18 @@ class AskingVerbs(OpenNamespace):
     def doctor(self) -> list[str]:
         """Check that everything stored follows from the texts; return what is wrong.
 
-        It reads every chunk again. :meth:`rebuild` repairs what it finds, but for texts.
+        It indexes every chunk again, into a temporary file. :meth:`rebuild` repairs what it finds,
+        but for texts.
         """
         found = self._database.check()
         try:
-            with self._database.read() as session:
-                return found + problems(session, self.settings)
+            with (
+                TemporaryDirectory() as folder,
+                self._database.read() as session,
+                closing(SQLiteDatabase(Path(folder) / "fresh", wait=0.0)) as other,
+                other.write() as fresh,
+            ):
+                return found + problems(session, self.settings, fresh)
         except StorageError as error:
             return [*found, str(error)]
         except (LookupError, TypeError, ValueError) as error:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import asyncio
+from collections.abc import Callable, Coroutine, Iterable
+from functools import wraps
 from pathlib import Path
+from typing import Any, TypeVar
 
 from hebbgraph.errors import LessonError, NotAnIndexError, ParameterError
 from hebbgraph.ingest.loading import Loader
@@ -14,7 +17,9 @@ from hebbgraph.settings import Settings
 from hebbgraph.store.database import Database
 from hebbgraph.store.vectors import VectorCache
 
-__all__ = ["OpenNamespace", "counted", "listed"]
+__all__ = ["OpenNamespace", "counted", "in_thread", "listed"]
+
+R = TypeVar("R")
 
 
 class OpenNamespace:
@@ -65,6 +70,16 @@ class OpenNamespace:
     def _check_text_version(self) -> None:
         if self._stale_text:
             raise NotAnIndexError(self._stale_text)
+
+
+def in_thread(method: Callable[..., R]) -> Callable[..., Coroutine[Any, Any, R]]:
+    """Return the async twin of a method, which never blocks the event loop."""
+
+    @wraps(method)
+    async def twin(*args: Any, **options: Any) -> R:
+        return await asyncio.to_thread(method, *args, **options)
+
+    return twin
 
 
 def counted(value: int, name: str) -> int:

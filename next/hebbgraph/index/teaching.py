@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any, TextIO
 
-from hebbgraph.errors import NotFoundError, ParameterError
+from hebbgraph.errors import NotFoundError, ParameterError, StorageError
 from hebbgraph.index.session import OpenNamespace, listed
 from hebbgraph.learning import teaching
 from hebbgraph.learning.fitting import evaluate, fit_if_due
@@ -99,17 +100,7 @@ class TeachingVerbs(OpenNamespace):
         ParameterError
             Without an argument.
         """
-        chosen = {
-            "lesson": lesson,
-            "actor": actor,
-            "chunk": chunk,
-            "since": since,
-            "until": until,
-        }
-        for name, value in chosen.items():
-            types = (int, float) if name in ("since", "until") else (str,)
-            if value is not None and not isinstance(value, types):
-                raise ParameterError(f"{name} is a {types[-1].__name__}, got {value!r:.80}")
+        chosen = _checked(lesson=lesson, actor=actor, chunk=chunk, since=since, until=until)
         if not everything and all(value is None for value in chosen.values()):
             raise ParameterError("forget takes a lesson, actor=, chunk=, since=, until=, or "
                                  "everything=True")  # fmt: skip
@@ -133,13 +124,9 @@ class TeachingVerbs(OpenNamespace):
 
         ``note`` says why a lesson moves nothing, if so.
         """
-        chosen = {
-            "actor": actor,
-            "chunk": chunk,
-            "recall": None if recall is None else listed(recall, "recall"),
-            "since": since,
-            "until": until,
-        }
+        chosen = _checked(actor=actor, chunk=chunk, since=since, until=until)
+        if recall is not None:
+            chosen["recall"] = listed(recall, "recall")
         with self._database.read() as session:
             return teaching.listed_lessons(session, chosen, self.settings)
 
@@ -176,7 +163,7 @@ class TeachingVerbs(OpenNamespace):
     def export_lessons(self, path: str | Path) -> int:
         """Write all lessons to a file, a line of JSON each; return how many."""
         n = 0
-        with self._database.read() as session, open(path, "w", encoding="utf-8") as file:
+        with self._database.read() as session, _opened(path, "w") as file:
             for line in teaching.export_lessons(session):
                 file.write(line + "\n")
                 n += 1
@@ -191,8 +178,24 @@ class TeachingVerbs(OpenNamespace):
             If a line is no lesson; batches of 5,000 before it are kept.
         """
         self._check_text_version()
-        with open(path, encoding="utf-8", errors="replace") as file:
+        with _opened(path, "r") as file:
             n = teaching.import_lessons(self._database, file, quorum=self.settings.quorum)
         if n:
             fit_if_due(self._database, quorum=self.settings.quorum)
         return n
+
+
+def _checked(**chosen: Any) -> dict[str, Any]:
+    """Return what lessons are chosen by; raise ParameterError for a wrong type."""
+    for name, value in chosen.items():
+        types = (int, float) if name in ("since", "until") else (str,)
+        if value is not None and not isinstance(value, types):
+            raise ParameterError(f"{name} is a {types[-1].__name__}, got {value!r:.80}")
+    return chosen
+
+
+def _opened(path: str | Path, mode: str) -> TextIO:
+    try:
+        return Path(path).open(mode, encoding="utf-8", errors="replace")  # type: ignore[return-value]
+    except OSError as error:
+        raise StorageError(f"the file {path} cannot be opened: {error.strerror}") from error

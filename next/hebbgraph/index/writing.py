@@ -129,7 +129,8 @@ class WritingVerbs(OpenNamespace):
             return set.intersection(*sets)
 
         report, removed = self._loader.add((), lost=lost)
-        return DeleteReport(deleted=report.deleted, erased=self._erase(removed))
+        erased = self._erase(removed)
+        return DeleteReport(deleted=report.deleted, erased=erased, resting=report.resting)
 
     def _erase(self, rows: Iterable[int], *, wait: float | None = None) -> bool:
         """Overwrite what was deleted, in the log and then in the file of vectors."""

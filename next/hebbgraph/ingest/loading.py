@@ -18,6 +18,7 @@ from hebbgraph.errors import EmbeddingError, ParameterError, TaggingError
 from hebbgraph.ingest.prepare import Prepared, prepare
 from hebbgraph.ingest.tagging import complete, is_complete
 from hebbgraph.ingest.writing import write_batch
+from hebbgraph.learning.lessons import count_resting
 from hebbgraph.protocols import Embedder, Progress, Tagger
 from hebbgraph.records import AddReport, Chunk, storable
 from hebbgraph.settings import Settings
@@ -72,7 +73,7 @@ class Loader:
             for batch, is_last in _batches(chunks, self._batch_size()):
                 with _no_collection():
                     new = self._new(batch, prepared) if batch else []
-                    replaced, gone = self._write(new, lost, last=is_last)
+                    replaced, gone, resting = self._write(new, lost, last=is_last)
                 lost = None
                 removed += replaced | gone
                 done["added"] += len(new) - len(replaced)
@@ -80,8 +81,9 @@ class Loader:
                 done["unchanged"] += len(batch) - len(new)
                 del new  # it is large, and the next batch is made meanwhile
                 done["deleted"] += len(gone)
+                done["resting"] += resting
                 if progress is not None:
-                    progress(done.total() - done["deleted"])
+                    progress(done["added"] + done["replaced"] + done["unchanged"])
         return AddReport(**done), removed
 
     def _complete_rest(self) -> None:
@@ -121,21 +123,24 @@ class Loader:
 
     def _write(
         self, new: list[Prepared], lost: _Lost | None, *, last: bool
-    ) -> tuple[set[int], set[int]]:
-        """Write a batch in one transaction; return the rows that were replaced, and lost."""
+    ) -> tuple[set[int], set[int], int]:
+        """Write a batch in one transaction; return rows replaced and lost, and resting lessons."""
         left = 0
         with self._database.write() as session:
             if new and new[0].vector is not None:
                 self._note_model(session, len(new[0].vector))
             replaced = set(rows_of(session, [one.chunk.id for one in new]).values())
             gone = set(lost(session)) - replaced if lost is not None else set()
+            sql = "SELECT digest FROM $chunk WHERE row = ANY(?)"
+            former = {text for (text,) in session.rows(sql, [*replaced, *gone])}
             if new or gone:
                 write_batch(session, new, replaced | gone)
+            resting = count_resting(session, former)
             if last and not is_complete(session):
                 left, _ = complete(session, self._settings, _PORTION)
         if left:
             self._complete_rest()
-        return replaced, gone
+        return replaced, gone, resting
 
     # -- models -----------------------------------------------------------------------
 

@@ -176,11 +176,7 @@ def _insert_chunks(
     return [row_of[new.chunk.id] for new in added]
 
 
-def _add_words(
-    session: Session,
-    added: Sequence[Prepared],
-    rows: Sequence[int],
-) -> IntArray:
+def _add_words(session: Session, added: Sequence[Prepared], rows: Sequence[int]) -> IntArray:
     """Write the postings and the forward lists of words; return each term once for each chunk."""
     words = set().union(*(new.words for new in added))
     numbers = number_terms(session, TermKind.WORD, words)

@@ -31,7 +31,7 @@ from hebbgraph.learning.folding import own_weights
 from hebbgraph.learning.lessons import LessonRow, chosen_lessons, first_lessons
 from hebbgraph.learning.memory import evidence_of, products, share_taught
 from hebbgraph.records import Evaluation
-from hebbgraph.store.database import Database, Session
+from hebbgraph.store.database import Cache, Database, Session
 from hebbgraph.store.meta import read_counts, read_json, write_counts, write_meta
 
 __all__ = ["evaluate", "fit_if_due", "read_trust"]
@@ -136,11 +136,14 @@ class _Exam(NamedTuple):
 def _each(
     session: Session, lessons: Sequence[LessonRow], quorum: int, shares: tuple[float, float]
 ) -> Iterator[_Exam]:
+    cache = Cache()
     for lesson in lessons:
         shown = _shown(lesson, shares)
         cited = set(lesson.body["cited"].values())
         texts = cited | shown.keys()
-        found = products(session, lesson.cues, lesson.path, lesson.vector, digests=texts)
+        found = products(
+            session, lesson.cues, lesson.path, lesson.vector, digests=texts, cache=cache
+        )
         own = own_weights(session, lesson, quorum)
         weights = np.array([own.get(digest, 0.0) for digest in found.digests])
         values = _without(found.values, weights)

@@ -10,7 +10,8 @@ from __future__ import annotations
 import hashlib
 import json
 import struct
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +25,7 @@ __all__ = [
     "Cues",
     "LessonRow",
     "chosen_lessons",
+    "count_resting",
     "cue_of_tag",
     "cue_of_word",
     "cue_on_path",
@@ -163,6 +165,17 @@ def lessons_on(session: Session, keys: Iterable[str]) -> dict[str, list[LessonRo
         lesson = read_lesson(row)
         found.setdefault(lesson.question_key, []).append(lesson)
     return found
+
+
+def count_resting(session: Session, digests: Collection[str]) -> int:
+    """Return how many lessons rest because no chunk has one of these texts any more."""
+    sql = "SELECT DISTINCT question_key FROM $answered WHERE digest = ANY(?)"
+    keys = [key for (key,) in session.rows(sql, sorted(digests))] if digests else []
+    lessons = chain.from_iterable(lessons_on(session, keys).values())
+    named = [{*one.body["cited"].values(), *one.body["rejected"].values()} for one in lessons]
+    sql = "SELECT DISTINCT digest FROM $chunk WHERE digest = ANY(?)"
+    live = {digest for (digest,) in session.rows(sql, sorted(set().union(*named)))}
+    return sum(not texts.isdisjoint(digests) and texts.isdisjoint(live) for texts in named)
 
 
 def read_lesson(row: tuple[Any, ...]) -> LessonRow:

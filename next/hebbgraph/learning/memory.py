@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,13 +19,12 @@ from hebbgraph.formulas.association import (
     lead,
     likeness,
     scale_by_confidence,
-    share_beside_answer,
     squeeze,
 )
 from hebbgraph.formulas.fitting import Trust
 from hebbgraph.learning.folding import CITED, PATH, REJECTED, decode_edges
 from hebbgraph.learning.lessons import UNIT, Cues
-from hebbgraph.store.database import Session
+from hebbgraph.store.database import Cache, Session
 
 __all__ = [
     "Memory",
@@ -50,8 +49,6 @@ _NO_SUMS = np.zeros(3, np.int64)
 _REJECTION_POWER = 4.0
 #: Cosines of the vectors of unrelated questions hardly exceed this.
 _VECTORS_BY_CHANCE = 0.3
-_Key = TypeVar("_Key", int, str)
-_Value = TypeVar("_Value")
 
 
 class Memory(NamedTuple):
@@ -76,28 +73,6 @@ class Products(NamedTuple):
     values: NDArray[np.float64]
 
 
-class Known(Protocol):
-    """Returns what is known of keys; what is not known yet is read, of some bytes each."""
-
-    def __call__(
-        self,
-        name: str,
-        keys: Iterable[_Key],
-        read: Callable[[list[_Key]], Mapping[_Key, _Value]],
-        size: int,
-    ) -> dict[_Key, _Value]: ...
-
-
-def read_all(
-    name: str,
-    keys: Iterable[_Key],
-    read: Callable[[list[_Key]], Mapping[_Key, _Value]],
-    size: int,
-) -> dict[_Key, _Value]:
-    """Know nothing."""
-    return dict(read(list(keys)))
-
-
 class _Sums(NamedTuple):
     """The sums of one text, without their cues."""
 
@@ -114,17 +89,17 @@ def remember(
     vector: NDArray[np.float32] | None,
     near: IntArray,
     allowed: Callable[[IntArray], BoolArray] | None,
-    known: Known,
+    cache: Cache,
 ) -> Memory | None:
     """Return what lessons say of a question; None if they say nothing.
 
     ``near`` are rows that search found, ``allowed`` returns which of some rows take part.
     """
-    found = products(session, cues, path, vector, near=near.tolist(), known=known)
+    found = products(session, cues, path, vector, near=near.tolist(), cache=cache)
     sql = "SELECT digest, belief FROM $answered WHERE question_key = ?"
     answered: dict[str, float] = {digest: float(n) for digest, n in session.rows(sql, key)}
     taught = [*found.digests, *(answered.keys() - set(found.digests))]
-    copies = known("copies", taught, partial(_copies, session), 150)
+    copies = cache.known("copies", taught, partial(_copies, session), 150)
     row_of = {digest: row for digest, rows in copies.items() for row in _first(rows, allowed)}
     at = [place for place, digest in enumerate(taught) if digest in row_of]
     if not at:
@@ -145,19 +120,19 @@ def products(
     *,
     near: Iterable[int] = (),
     digests: Iterable[str] = (),
-    known: Known = read_all,
+    cache: Cache,
 ) -> Products:
     """Return the products of a question with the texts that its cues lead to.
 
     Texts of the chunks in ``near``, and those in ``digests``, are compared in any case.
     """
-    dots = _dots(session, cues, path, known)
+    dots = _dots(session, cues, path, cache)
     best = np.concatenate([led_to[top_n(dot, _MOST_TEXTS)] for led_to, dot in dots])
-    texts = known("texts", best.tolist(), partial(_digests_of_texts, session), 150)
-    rows = known("rows", near, partial(_digests_of_rows, session), 150)
+    texts = cache.known("taught", best.tolist(), partial(_digests_of_texts, session), 150)
+    rows = cache.known("digests", near, partial(_digests_of_rows, session), 150)
     wanted = dict.fromkeys([*digests, *texts.values(), *rows.values()])
     size = 600 + (0 if vector is None else 8 * len(vector))
-    of_text = known("sums", wanted, partial(_sums, session), size)
+    of_text = cache.known("sums", wanted, partial(_sums, session), size)
     taught = [digest for digest, held in of_text.items() if held is not None]
     sums = [held for held in of_text.values() if held is not None]
     values = np.concatenate([np.empty(0), *(held.values for held in sums)]).reshape(-1, 10)
@@ -224,7 +199,7 @@ def _looked_up(texts: IntArray, known: IntArray, dots: FloatArray) -> FloatArray
 
 
 def _dots(
-    session: Session, cues: Cues, path: Cues, known: Known
+    session: Session, cues: Cues, path: Cues, cache: Cache
 ) -> list[tuple[IntArray, FloatArray]]:
     """Return the texts to which edges lead from the cues, and from the path; and the products.
 
@@ -234,7 +209,7 @@ def _dots(
     """
     n_texts = int(session.meta.get("taught", "0"))
     keys = np.concatenate((cues.keys, path.keys)).tolist()
-    edges = known("edges", keys, partial(_edges, session, n_texts), 500)
+    edges = cache.known("edges", keys, partial(_edges, session, n_texts), 500)
     dots = []
     for part in (cues, path):
         rarity = cue_rarity(np.array([edges[cue].led for cue in part.keys.tolist()]), n_texts)
@@ -294,13 +269,10 @@ def share_taught(values: FloatArray) -> NDArray[np.float64]:
 
 
 def add_memory(
-    plain: Activation,
-    memory: Memory,
-    confidence: float,
-    trust: Trust,
+    plain: Activation, memory: Memory, confidence: float, trust: Trust
 ) -> tuple[Activation, float]:
     """Return the activation with what lessons add, and the confidence with it."""
-    gain = _beside_answer(memory) @ trust.gains
+    gain = memory.evidence @ trust.gains
     near = np.minimum(plain.chunks.searchsorted(memory.rows), max(len(plain.chunks) - 1, 0))
     found = plain.chunks[near] == memory.rows if len(plain.chunks) else np.zeros(len(gain), bool)
     brought = np.flatnonzero(~found & ((gain > 0) | (memory.answer > 0)))
@@ -335,13 +307,3 @@ def add_memory(
         arrived=np.concatenate((plain.arrived, zeros))[order],
     )
     return taught, float(most)
-
-
-def _beside_answer(memory: Memory) -> FloatArray:
-    """Return the evidence beside an answer to the very question, if there is one."""
-    answered = float(memory.answer.max(initial=0.0))
-    if answered <= 0.0:
-        return memory.evidence
-    share = share_beside_answer(memory.evidence[:, [0, 0, 2, 2, 4, 4]].clip(0.0, 1.0), answered)
-    beside: FloatArray = np.where(memory.evidence > 0, memory.evidence * share, memory.evidence)
-    return beside

@@ -80,8 +80,8 @@ def prepare_lesson(
             good, bad = [], [*good, *bad]
     if both := set(good) & set(bad):
         raise LessonError(f"{sorted(both)[0]!r} is both cited and rejected; say one of them")
-    digests = _digests(session, recall, [*good, *bad])
     visible = list(shown) if shown is not None else [hit.id for hit in recall.hits]
+    digests = _digests(session, recall, [*good, *bad, *visible])
     note = ""
     if not good and not bad:
         note = "nothing is cited or rejected"

@@ -21,19 +21,12 @@ from hebbgraph.limits import MAX_ID, MAX_K, MAX_SEEDS
 from hebbgraph.protocols import Embedder
 from hebbgraph.recall.hits import cut, filled_up, make_hits, numbered, where_callable
 from hebbgraph.recall.question import read_question
-from hebbgraph.recall.snapshot import Caches, Snapshot
-from hebbgraph.recall.strategies import (
-    Ranking,
-    RankStep,
-    Request,
-    Strategy,
-    by_key,
-    named_strategy,
-)
+from hebbgraph.recall.snapshot import Snapshot
+from hebbgraph.recall.strategies import Ranking, RankStep, Request, Strategy, by_key, named_strategy
 from hebbgraph.records import Chunk, Hit, Recall, plain
 from hebbgraph.settings import Settings
 from hebbgraph.store.chunks import rows_of
-from hebbgraph.store.database import Database, Session
+from hebbgraph.store.database import Caches, Database, Session
 from hebbgraph.store.meta import read_json
 from hebbgraph.store.vectors import VectorCache
 from hebbgraph.text.query import usable_question

@@ -6,10 +6,8 @@ as the state is the same.
 
 from __future__ import annotations
 
-import threading
-from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Collection, Iterable
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,21 +15,18 @@ from numpy.typing import NDArray
 from hebbgraph.arrays import BoolArray, IntArray
 from hebbgraph.errors import DamagedIndexError
 from hebbgraph.store.chunks import ids_of
-from hebbgraph.store.database import Session
+from hebbgraph.store.database import Cache, Caches, Session
 from hebbgraph.store.meta import Counts, read_counts
 from hebbgraph.store.postings import EMPTY, Postings, read_postings, unpack_tags
 from hebbgraph.store.terms import Term, find_terms, terms_by_id
 from hebbgraph.terms import Role, TermKind
 from hebbgraph.text.tokens import phrase_key
 
-__all__ = ["Caches", "Snapshot"]
+__all__ = ["Snapshot"]
 
 #: A phrase of more than one in this many chunks tells nothing apart, in a corpus of more than
 #: _COMMON_SHARE * _COMMON_MIN chunks.
 _COMMON_SHARE, _COMMON_MIN = 4, 20
-_CACHED_BYTES = 32 << 20
-_Key = TypeVar("_Key", int, str)
-_Value = TypeVar("_Value")
 _NO_ROWS = np.empty(0, np.int64)
 _NO_TAGS = np.empty(0, np.int32)
 _NO_ROLES = np.empty(0, np.uint8)
@@ -56,39 +51,7 @@ class _Info(NamedTuple):
     titles: int
     kind: int
     is_incidental: bool
-
-
-class _Cache:
-    """What was read of one state."""
-
-    def __init__(self, changes: int) -> None:
-        self.changes = changes
-        self.size = 0
-        self.terms: dict[int, dict[str, Term | None]] = {kind: {} for kind in TermKind}
-        self.info: dict[int, _Info] = {}
-        self.keys: dict[int, str] = {}
-        self.postings: dict[int, Postings] = {}
-        self.rows: dict[int, _Row] = {}
-        self.longest: dict[str, int] = {}
-        self.stop_tags: frozenset[int] | None = None
-        self.filters: dict[str, object] = {}
-        self.learned: defaultdict[str, dict[Any, Any]] = defaultdict(dict)
-
-
-class Caches:
-    """The cache of the newest state that any recall has seen."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._newest = _Cache(-1)
-
-    def at(self, changes: int) -> _Cache:
-        """Return the cache of a state; one that nobody else sees for an older state."""
-        with self._lock:
-            is_full = changes == self._newest.changes and self._newest.size > _CACHED_BYTES
-            if changes > self._newest.changes or is_full:
-                self._newest = _Cache(changes)
-            return self._newest if changes == self._newest.changes else _Cache(changes)
+    key: str
 
 
 class Snapshot:
@@ -108,9 +71,10 @@ class Snapshot:
     def __init__(self, session: Session, caches: Caches, stop_tags: Collection[str] = ()) -> None:
         self.session = session
         self.counts: Counts = read_counts(session)
-        self._cache = caches.at(self.counts.changes)
-        self._stop_tags = stop_tags
+        self.cache: Cache = caches.at(self.counts.changes)
         self._common = max(self.counts.chunks // _COMMON_SHARE, _COMMON_MIN)
+        stops = self.find(TermKind.TAG, list(filter(None, map(phrase_key, stop_tags))))
+        self._stop_ids = frozenset(term.id for term in stops.values())
 
     @property
     def n_chunks(self) -> int:
@@ -119,22 +83,12 @@ class Snapshot:
 
     def known_filter(self, key: str) -> object:
         """Return what a filter gave on this state, or None."""
-        return self._cache.filters.get(key)
+        return self.cache.tables["filters"].get(key)
 
     def keep_filter(self, key: str, value: object, size: int) -> None:
         """Keep what a filter gives, of some bytes."""
-        self._cache.filters[key] = value
-        self._cache.size += len(key) + size
-
-    def learned(
-        self,
-        name: str,
-        keys: Iterable[_Key],
-        read: Callable[[list[_Key]], Mapping[_Key, _Value]],
-        size: int,
-    ) -> dict[_Key, _Value]:
-        """See :class:`hebbgraph.learning.memory.Known`."""
-        return self._known(self._cache.learned[name], keys, read, size)
+        self.cache.tables["filters"][key] = value
+        self.cache.size += len(key) + size
 
     # -- terms ------------------------------------------------------------------------
 
@@ -144,7 +98,7 @@ class Snapshot:
         def read(missing: list[str]) -> dict[str, Term | None]:
             return dict.fromkeys(missing) | find_terms(self.session, kind, missing)
 
-        terms = self._known(self._cache.terms[kind], keys, read, 200)
+        terms = self.cache.known(kind.name, keys, read, 200)
         return {key: term for key, term in terms.items() if term is not None}
 
     def longest(self, words: Collection[str]) -> dict[str, int]:
@@ -154,47 +108,25 @@ class Snapshot:
             sql = "SELECT word, longest FROM $opening WHERE word = ANY(?)"
             return dict.fromkeys(missing, 0) | dict(self.session.rows(sql, missing))
 
-        lengths = self._known(self._cache.longest, words, read, 100)
+        lengths = self.cache.known("longest", words, read, 100)
         return {word: length for word, length in lengths.items() if length}
 
     def keys(self, tags: Iterable[int]) -> dict[int, str]:
         """Return the keys of tags."""
-        info = self._known(self._cache.info, tags, self._load_info, 250)
-        return {tag: self._cache.keys[tag] for tag in info}
-
-    def _known(
-        self,
-        cache: dict[_Key, _Value],
-        keys: Iterable[_Key],
-        read: Callable[[list[_Key]], Mapping[_Key, _Value]],
-        size: int,
-    ) -> dict[_Key, _Value]:
-        """Return what a cache knows of keys; what it lacks is read, of some bytes each."""
-        wanted = list(keys)
-        if missing := [key for key in wanted if key not in cache]:
-            found = read(missing)
-            cache.update(found)
-            self._cache.size += size * len(found)
-        return {key: cache[key] for key in wanted}
+        info = self.cache.known("info", tags, self._load_info, 250)
+        return {tag: found.key for tag, found in info.items()}
 
     def is_incidental(self, term: Term) -> bool:
         """Return whether a tag counts only for the chunks whose title it is."""
-        if term.id in self._stop_ids():
+        if term.id in self._stop_ids:
             return True
         is_common = term.support < term.df or term.df > self._common
         return term.kind == TermKind.TAG and term.given == 0 and is_common
 
-    def _stop_ids(self) -> frozenset[int]:
-        if self._cache.stop_tags is None:
-            keys = list(filter(None, map(phrase_key, self._stop_tags)))
-            found = self.find(TermKind.TAG, keys).values() if keys else ()
-            self._cache.stop_tags = frozenset(term.id for term in found)
-        return self._cache.stop_tags
-
     def _info(self, tags: IntArray) -> list[_Info]:
         listed = tags.tolist()
         try:
-            info = self._known(self._cache.info, listed, self._load_info, 250)
+            info = self.cache.known("info", listed, self._load_info, 250)
         except KeyError as error:
             raise DamagedIndexError(
                 "a chunk holds a tag that is not there; call rebuild()"
@@ -203,9 +135,8 @@ class Snapshot:
 
     def _load_info(self, tags: list[int]) -> dict[int, _Info]:
         terms = terms_by_id(self.session, tags)
-        self._cache.keys.update((id_, term.key) for id_, term in terms.items())
         return {
-            id_: _Info(term.df, term.titles, term.kind, self.is_incidental(term))
+            id_: _Info(term.df, term.titles, term.kind, self.is_incidental(term), term.key)
             for id_, term in terms.items()
         }
 
@@ -225,7 +156,7 @@ class Snapshot:
         if not listed:
             nothing = np.zeros(0, np.bool_)
             return _NO_ROWS, _NO_ROWS, nothing, _NO_ROWS, nothing
-        known = self._known(self._cache.rows, listed, self._load_rows, 600)
+        known = self.cache.known("rows", listed, self._load_rows, 600)
         rows = [known[row] for row in listed]
         owner = np.repeat(np.arange(len(rows)), [len(row.tags) for row in rows])
         tags, is_title, df, is_tag = (np.concatenate(c) for c in zip(*rows, strict=True))
@@ -237,7 +168,7 @@ class Snapshot:
         sql = "SELECT row, tags FROM $held WHERE row = ANY(?)"
         lists.update((row, unpack_tags(data)) for row, data in self.session.rows(sql, chunks))
         tags, roles = (np.concatenate(column) for column in zip(*lists.values(), strict=True))
-        table = np.array(self._info(tags), np.int64).reshape(-1, 4)
+        table = np.array([info[:4] for info in self._info(tags)], np.int64).reshape(-1, 4)
         is_title = roles == int(Role.TITLE)
         ids, df = tags.astype(np.int64), table[:, 0].copy()
         is_tag = is_title | (table[:, 3] == 0)
@@ -246,7 +177,7 @@ class Snapshot:
             part = slice(stop, stop + len(held))
             found[row] = _Row(ids[part], is_title[part], df[part], is_tag[part])
             stop = part.stop
-        self._cache.size += 34 * len(tags)
+        self.cache.size += 34 * len(tags)
         return found
 
     def chunks_of(self, tags: IntArray) -> tuple[IntArray, IntArray, BoolArray]:
@@ -282,19 +213,19 @@ class Snapshot:
     # -- postings and ids ---------------------------------------------------------------
 
     def postings(self, terms: Iterable[int]) -> dict[int, Postings]:
-        """Return the postings of terms."""
-        cache, wanted = self._cache.postings, list(terms)
-        missing = [term for term in wanted if term not in cache]
-        found: dict[int, Postings] = {}
-        if missing:
+        """Return the postings of terms; those that no chunk holds are left out."""
+
+        def read(missing: list[int]) -> dict[int, Postings]:
             found = read_postings(self.session, missing)
-            self._cache.size += sum(6 * len(held.rows) + 400 for held in found.values())
-            self._cache.postings.update(found)
-        return {term: held for term in wanted if (held := cache.get(term) or found.get(term))}
+            self.cache.size += 6 * sum(len(held.rows) for held in found.values())
+            return dict.fromkeys(missing, EMPTY) | found
+
+        known = self.cache.known("postings", terms, read, 400)
+        return {term: held for term, held in known.items() if len(held.rows)}
 
     def is_cached(self, term: int) -> bool:
         """Return whether the postings of a term are in memory."""
-        return term in self._cache.postings
+        return term in self.cache.tables["postings"]
 
     def ids(self, rows: IntArray) -> dict[int, str]:
         """Return the ids of chunks."""

@@ -205,7 +205,7 @@ class Spreading:
             question.vector,
             plain.top(max(_NEAR, 2 * request.k))[0],
             request.allowed,
-            snapshot.learned,
+            snapshot.cache,
         )
         if memory is None:
             return plain, confidence

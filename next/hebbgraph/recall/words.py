@@ -116,11 +116,7 @@ class _Scores:
     """Sums of scores by row, of which the n highest are wanted."""
 
     def __init__(
-        self,
-        n: int,
-        size: int,
-        mean_length: float,
-        allowed: Callable[[IntArray], BoolArray] | None,
+        self, n: int, size: int, mean_length: float, allowed: Callable[[IntArray], BoolArray] | None
     ) -> None:
         self._n = n
         self._norms = length_norms(mean_length)
@@ -176,12 +172,7 @@ class _Scores:
 
 
 def first_by_id(
-    snapshot: Snapshot,
-    rows: IntArray,
-    scores: NDArray[np.float64],
-    n: int,
-    *,
-    ordered: bool = True,
+    snapshot: Snapshot, rows: IntArray, scores: NDArray[np.float64], n: int, *, ordered: bool = True
 ) -> IntArray:
     """Return the positions of the n highest scores; of equal ones those with the smaller ids.
 

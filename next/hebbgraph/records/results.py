@@ -282,12 +282,16 @@ class Evaluation(Record):
 
 
 class AddReport(Record):
-    """What ``add`` and ``refresh`` did, in chunks; ``deleted`` are those that documents lost."""
+    """What ``add`` and ``refresh`` did, in chunks; ``deleted`` are those that documents lost.
+
+    ``resting`` lessons were about former texts alone, and move nothing until these are back.
+    """
 
     added: int = 0
     replaced: int = 0
     unchanged: int = 0
     deleted: int = 0
+    resting: int = 0
 
 
 class DeleteReport(Record):
@@ -295,11 +299,12 @@ class DeleteReport(Record):
 
     ``erased`` is False while a reader holds an older state of a file open: the texts are gone for
     everybody who asks, and the next change overwrites their bytes once that reader ends. It is
-    False on PostgreSQL, where VACUUM overwrites them.
+    False on PostgreSQL, where VACUUM overwrites them. ``resting`` lessons were about these alone.
     """
 
     deleted: int = 0
     erased: bool = True
+    resting: int = 0
 
 
 class Tag(Record):

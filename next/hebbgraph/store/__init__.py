@@ -31,8 +31,6 @@ __all__ = ["MEMORY", "namespaces_at", "open_database"]
 MEMORY = ":memory:"
 _SERVERS = "postgresql://", "postgres://"
 _SUFFIX = ".sqlite3"
-#: A file of the first edition.
-_FORMER = "truth.sqlite3"
 _LONGEST = 120  # characters of a file name
 
 
@@ -60,11 +58,6 @@ def open_database(
         raise NotAnIndexError(
             f"{folder} is a file; an index is a directory. A backup is put back as "
             f"DIRECTORY/{file_name(namespace)}"
-        )
-    if (folder / _FORMER).exists():
-        raise NotAnIndexError(
-            f"{folder} was made by the first edition of hebbgraph, which this one cannot read; "
-            "add the texts to a new index"
         )
     if not read_only:
         try:

@@ -6,12 +6,18 @@ a table of the namespace. Each driver translates it once.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
-__all__ = ["Database", "Session", "pages"]
+__all__ = ["Cache", "Caches", "Database", "Session", "pages"]
+
+_CACHED_BYTES = 32 << 20
+_Key = TypeVar("_Key", int, str)
+_Value = TypeVar("_Value")
 
 
 class Session(Protocol):
@@ -64,6 +70,46 @@ class Database(Protocol):
     def close(self) -> None:
         """Release all connections."""
         ...
+
+
+class Cache:
+    """What was read of one state, by table and key; the state is a value of the change counter."""
+
+    def __init__(self, changes: int = -1) -> None:
+        self.changes = changes
+        self.size = 0
+        self.tables: defaultdict[str, dict[Any, Any]] = defaultdict(dict)
+
+    def known(
+        self,
+        table: str,
+        keys: Iterable[_Key],
+        read: Callable[[list[_Key]], Mapping[_Key, _Value]],
+        size: int,
+    ) -> dict[_Key, _Value]:
+        """Return what is known of keys; what is not known yet is read, of some bytes each."""
+        held, wanted = self.tables[table], list(keys)
+        if missing := [key for key in wanted if key not in held]:
+            found = read(missing)
+            held.update(found)
+            self.size += size * len(found)
+        return {key: held[key] for key in wanted}
+
+
+class Caches:
+    """The cache of the newest state that anybody has read."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._newest = Cache()
+
+    def at(self, changes: int) -> Cache:
+        """Return the cache of a state; one that nobody else sees for an older state."""
+        with self._lock:
+            is_full = changes == self._newest.changes and self._newest.size > _CACHED_BYTES
+            if changes > self._newest.changes or is_full:
+                self._newest = Cache(changes)
+            return self._newest if changes == self._newest.changes else Cache(changes)
 
 
 def pages(session: Session, sql: str, size: int) -> Iterator[list[tuple[Any, ...]]]:

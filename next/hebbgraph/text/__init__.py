@@ -6,7 +6,6 @@ Data flows through the folder in this order:
 ``characters``       Unicode: folding, and scripts written without spaces
 ``stopwords``        function words by language, as plain data
 ``stemming``         one token to its terms
-``artefacts``        links, paths, file names, markup and hashes, which are not words
 ``tokens``           text to tokens, tokens to terms, a phrase to its key
 ``syllables``        Vietnamese, which puts spaces between syllables
 ``query``            a question to the terms of word search
@@ -18,6 +17,6 @@ Data flows through the folder in this order:
 ``references``       addresses and references as keys
 ``context``          one chunk to tokens and words; its metadata's words, searched with the text
 ``matching``         known phrases in tokens
-``markdown``         a text to its blocks, and ``cutting`` to pieces, for the splitter
+``blocks``           a text to its blocks, and these to pieces, for the splitter
 ==================== ================================================================
 """

@@ -52,9 +52,7 @@ def _title_keys(title: str) -> Iterator[str]:
 
 
 def _title_fits(title: str, text: str) -> bool:
-    """Return whether a text may be about its title: it contains a long word of it, accents aside.
-
-    Titles without long words, or not in Latin script, always fit.
+    """Return whether a text holds a long word of its title, if that has one in Latin script.
 
     >>> [_title_fits("Sailing ships", text) for text in ("She is a barque.", "Sailing takes wind.")]
     [False, True]

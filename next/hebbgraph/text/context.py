@@ -49,14 +49,11 @@ _LETTERS = re.compile(r"[^\W\d_]{2}")
 def _context(metadata: Mapping[str, Any], fields: Iterable[str] = SEARCHED_FIELDS) -> str:
     r"""Return the words of some metadata fields, one value a line, at most 10,000 characters.
 
-    Texts and lists of texts are read; field names are compared in any case, ``Header 1`` is
-    ``header_1``. With the default fields, ``source`` and ``file_path`` are read only if they name a
-    file: a source may be a newspaper.
+    Names of fields are compared in any case, ``Header 1`` is ``header_1``. By default ``source``
+    and ``file_path`` are read only if they name a file: a source may be a newspaper.
 
-    >>> _context({"subject": "Handover of the Graz flat", "page": 3, "Header 1": "Keys"})
-    'Handover of the Graz flat\nKeys'
-    >>> _context({"source": "/home/ada/letters/graz_flat-2021.pdf", "summary": "2021-05-03"})
-    'graz_flat-2021.pdf'
+    >>> _context({"source": "/ada/graz_flat-2021.pdf", "Header 1": "Keys", "summary": "2021-05-03"})
+    'graz_flat-2021.pdf\nKeys'
     """
     wanted = _wanted(tuple(fields))
     only_places = _PLACES if wanted == _wanted(SEARCHED_FIELDS) else ()

@@ -36,8 +36,7 @@ _SUFFIXES = frozenset(("jr", "sr"))
 def _defining_verb(shaped: ShapedText, stop: int, language: str) -> int | None:
     """Return the position of the verb that defines the leading name, which ends at ``stop``.
 
-    None if the first sentence does not define it: there is no form of *to be* before an article
-    outside brackets. Languages without :data:`~.stopwords.COPULAS` define nothing.
+    None if the first sentence has no form of *to be* before an article, outside of brackets.
 
     >>> from hebbgraph.text.shapes import shape_text
     >>> _defining_verb(shape_text("Petrel (c. 1871) is a barque.", "english"), 1, "english")

@@ -32,18 +32,10 @@ _CONTENT_RUN = re.compile("[lCAX]+")
 
 
 def _rake_scores(runs: list[list[str]]) -> dict[str, float]:
-    """Score words by degree over frequency (RAKE [1]_).
-
-    The degree of a word is the summed length of the runs that contain it, so words of
-    long technical compounds outrank isolated words.
+    """Score words by degree over frequency (RAKE; Rose, Engel, Cramer and Cowley, 2010).
 
     >>> _rake_scores([["boundary", "layer"], ["layer"]])
     {'boundary': 2.0, 'layer': 1.5}
-
-    References
-    ----------
-    .. [1] Rose, Engel, Cramer, Cowley (2010), Automatic keyword extraction from
-       individual documents. In: Text Mining: Applications and Theory.
     """
     frequency: Counter[str] = Counter(chain.from_iterable(runs))
     degree: dict[str, int] = dict.fromkeys(frequency, 0)

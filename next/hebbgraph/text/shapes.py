@@ -24,7 +24,6 @@ from typing import NamedTuple
 import regex
 
 from hebbgraph.text import stopwords
-from hebbgraph.text.artefacts import is_artefact, without_links
 from hebbgraph.text.characters import UNSPACED, bounded_words
 from hebbgraph.text.syllables import SYLLABIC, is_function_syllable
 from hebbgraph.text.tokens import MAX_TOKEN_CHARACTERS, WordCache, stop_words, tokenize
@@ -72,6 +71,33 @@ _NUMBER = re.compile(r"[0-9][0-9.,'’:-]*[^\W\d_]{0,2}")
 _RECEIVER = re.compile(r"\b(self|cls|this)\.(?=\w)")
 _POSSESSIVE = re.compile(r"(?<=\w)(?:['’]s|s['’]|['’])\Z")
 _MARK = {"(": "(", ")": ")"} | dict.fromkeys(".!?。！？؟।॥…", ".")
+
+# Links, paths, files, markup, hashes and literals, which are no words.
+_LINK = re.compile(
+    r"(?i)(?:[a-z][a-z0-9+.-]*://|\bwww\.|\bmailto:)\S*"
+    r"|[\w.+-]++@\w[\w-]*+(?:\.[\w-]++)+"
+    r"|^[\"'(\[`]*(?:\.{1,2}|~)?[/\\](?:[\w.~-]++[/\\]?)++"  # /usr/lib, ./run.sh
+    r"|\b[a-z]:\\\S*"
+    r"|\b[\w.~-]++(?:[/\\][\w.~-]++){2,}[/\\]?"  # src/text/names
+    r"|^[\"'(\[`]*</?[a-z][\w-]*+|\b[\w-]++=\"[^\"]*+|&#?[a-z0-9]++;"  # <div, class="x", &nbsp;
+    r"|:[a-z][\w:+.-]{0,40}:(?=`)"  # :func:`main`
+)
+_FILE = re.compile(
+    r"(?i)(?:[\w-]++[./\\])+(?:adoc|avi|bat|bmp|c|cc|cfg|conf|cpp|cs|css|csv|dll|docx?|exe|gif|go|gz"
+    r"|h|hpp|html?|ico|ini|ipynb|jar|java|jpe?g|json|jsx?|kt|lock|log|lua|m?js|markdown|md|mov|mp[34]"
+    r"|odt|pdf|php|png|pptx?|ps1|py|pyc|rb|rs|rst|scss|sh|so|sql|svg|swift|tar|tex|tgz|tiff?|toml"
+    r"|tsx?|txt|wasm|wav|webp|whl|xhtml|xlsx?|xml|ya?ml|zip"
+    r"|com|edu|gov|info|io|net|org|dev)"
+)
+_HASH = re.compile(
+    r"(?i)(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+)
+_LITERAL = re.compile(
+    r"(?i)0[xob][0-9a-f_]+[a-z0-9]*|[0-9][0-9_]*_[a-z0-9_]*|u(?:\+|(?=[a-f]*\d))[0-9a-f]{4,6}"
+    r"|(?-i:[a-z][0-9])"  # x1
+)
+_MAY_BE_LINK = re.compile(r"(?i)[/\\@=<&]|www\.|:`").search
+_LONGEST_ARTEFACT = 500  # characters; the patterns take quadratic time on words without links
 
 _WordShape = tuple[tuple[str, ...], str]
 
@@ -147,7 +173,7 @@ class _Analyser:
                 units.extend([""] * len(marks))
                 shapes.append(marks)
 
-        word = without_links(word)
+        word = _without_links(word)
         if "." in word:
             word = _RECEIVER.sub(r"\1|", word)
         # AC/DC and TCP/IP are one name; and/or and Oslo/Bergen are two words.
@@ -179,7 +205,7 @@ class _Analyser:
         unit = " ".join(tokenize(core + "." if dotted else core))
         if not unit:
             return (), "", after
-        if not core.isalpha() and is_artefact(core):
+        if not core.isalpha() and _is_artefact(core):
             return ("",), "|", after
         shape = self._letters(core, unit) if core.isalpha() else self._any(core, unit)
         if after.startswith(".") and ("." in core or _is_abbreviation(core, unit)):
@@ -254,9 +280,7 @@ def dominant_language(tokens: list[str]) -> str:
 
 
 def _end_lines(text: str) -> str:
-    r"""Return a text with a full stop, as a word of its own, after each short line.
-
-    Headings and list items end like sentences.
+    r"""Return a text with a full stop after each short line, as headings and list items end.
 
     >>> _end_lines("Owls\nhunt")
     'Owls .\nhunt .'
@@ -282,3 +306,35 @@ def shape_text(text: str, language: str) -> ShapedText:
         list(chain.from_iterable([record[0] for record in records])),
         "".join([record[1] for record in records]),
     )
+
+
+def _without_links(word: str) -> str:
+    """Replace each link, path or piece of markup in a word by a bar.
+
+    >>> _without_links("[guide](https://a.example/b)."), _without_links("TCP/IP")
+    ('[guide](|', 'TCP/IP')
+    >>> _without_links("./src/main.rs"), _without_links("<div"), _without_links("Vec<T>")
+    ('|', '|', 'Vec<T>')
+    >>> _without_links(":func:`main`"), _without_links("std::vector")
+    ('|`main`', 'std::vector')
+    """
+    if len(word) > _LONGEST_ARTEFACT or not _MAY_BE_LINK(word):
+        return word
+    return _LINK.sub("|", word)
+
+
+def _is_artefact(word: str) -> bool:
+    """Return whether a word is a file, a host, a hash or a literal.
+
+    Error codes, versions and identifiers are not.
+
+    >>> [_is_artefact(word) for word in ("main.rs", "docs.example.org", "9f86d08", "0xff")]
+    [True, True, True, True]
+    >>> [_is_artefact(word) for word in ("os.path", "E0382", "cve-2021-44228", "v2.3.1", "h5n1")]
+    [False, False, False, False, False]
+    """
+    if len(word) > _LONGEST_ARTEFACT:
+        return False
+    if ("." in word or "/" in word) and _FILE.fullmatch(word):
+        return True
+    return bool(_HASH.fullmatch(word) or _LITERAL.fullmatch(word))

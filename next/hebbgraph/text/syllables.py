@@ -13,6 +13,7 @@ import unicodedata
 from functools import lru_cache
 from itertools import pairwise
 
+from hebbgraph.text import stopwords
 from hebbgraph.text.characters import fold
 
 __all__ = ["SYLLABIC", "is_function_syllable", "is_syllabic", "is_syllable", "syllabic_terms"]
@@ -35,13 +36,7 @@ _WORD = re.compile(r"[^\W\d_]+")
 _MOST_OTHERS = 4
 _LONGEST = 32  # characters; no syllable is longer
 
-_WORDS = """
-ai anh bà bao bằng bị bởi các cái càng chỉ cho chưa chứ chúng có con của cùng cũng còn dù do đã đang
-đây đấy để đến đi điều đó được gì giữa hay hãy hoặc hơn khi không là lại lên lúc mà mặc mình mỗi một
-mọi nào này nên nếu ngoài người nhiều như nhưng những ông ở phải qua ra rằng rất rồi sau sẽ so sự ta
-tại theo thì trên trong trước từ tuy và vào vẫn vậy về vì việc với vừa xuống
-"""
-_FUNCTION_SYLLABLES = frozenset(_WORDS.split())
+_FUNCTION_SYLLABLES = frozenset(stopwords.FUNCTION_SYLLABLES.split())
 
 
 def is_syllabic(text: str) -> bool:

@@ -15,9 +15,7 @@ from langchain_core.runnables import RunnableConfig, RunnableLambda
 from langchain_core.vectorstores import InMemoryVectorStore
 from langchain_hebbgraph import HebbianRetriever, HebbianVectorStore
 
-from hebbgraph import HebbianIndex
-from hebbgraph.access import Namespaces, actor_of, narrowed
-from hebbgraph.errors import ClosedIndexError, FilterError, ParameterError
+from hebbgraph.errors import FilterError, ParameterError
 
 DOCUMENTS = [
     Document("Ann keeps a boat.", metadata={"owner": "ann"}),
@@ -155,44 +153,3 @@ def test_one_store_beneath_many_namespaces_is_refused(tmp_path: Path) -> None:
     store = InMemoryVectorStore(DeterministicFakeEmbedding(size=4))
     with pytest.raises(ParameterError, match="would mix tenants"):
         HebbianRetriever(path=tmp_path / "m", vectorstore=store, namespace_by=itemgetter("tenant"))
-
-
-def test_few_namespaces_stay_open_and_none_closes_in_use(tenants: Path) -> None:
-    with HebbianIndex.open(tenants) as index:
-        names = [f"tenant {number}" for number in range(5)]
-        for name in names:
-            index.in_namespace(name).close()
-        namespaces = Namespaces(index, most=2)
-        with namespaces.opened("ann") as ann:
-            assert ann is not None
-            for name in names:
-                with namespaces.opened(name) as other:
-                    assert other is not None
-                    assert other.ids() == []
-            assert len(ann.ids()) == 1
-        with namespaces.opened("ben"), namespaces.opened(names[0]), namespaces.opened(names[1]):
-            pass
-        with pytest.raises(ClosedIndexError):
-            ann.ids()
-        namespaces.close()
-
-
-# -- the rule itself ----------------------------------------------------------------
-
-
-def test_the_actor_is_the_one_bound_or_the_user() -> None:
-    assert actor_of("editor", {"user_id": "ann"}) == "editor"
-    assert actor_of(None, {"user_id": "ann"}) == "ann"
-    assert actor_of(itemgetter("who"), {"user_id": "ann", "who": "ben"}) == "ben"
-    assert actor_of(None, {"user_id": " "}) is None
-    assert actor_of(lambda fields: None, {"user_id": "ann"}) is None
-
-
-def test_filters_join_and_functions_cut(ships: list[Document]) -> None:
-    with HebbianRetriever.from_documents(ships) as retriever:
-        where, steps = narrowed([{"owner": "ben"}, lambda chunk: chunk.title == "Bread"], 4)
-        recall = retriever.index.recall("Petrel", 4, where=where, steps=steps)
-        assert [hit.id for hit in recall] == ["bread"]
-        assert recall.where == {"owner": "ben"}
-    with pytest.raises(FilterError, match="got int"):
-        narrowed([5], 4)  # type: ignore[list-item]

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import copy
-import signal
-import subprocess
-import sys
-import textwrap
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -316,34 +312,6 @@ def test_a_verdict_does_not_wait_for_other_tenants(tmp_path: Path, ships: list[D
         assert order[:5].count("quick") == 2
         assert len(order) == 22
         retriever.close()
-
-
-PROGRAM = """
-    import os, signal, sys
-    from langchain_core.language_models import FakeListChatModel
-    from langchain_core.runnables import RunnablePassthrough
-    from langchain_hebbgraph import *
-
-    retriever = HebbianRetriever(path=sys.argv[1])
-    learner = CitationLearner(retriever)
-    context = {"context": retriever | format_documents, "question": RunnablePassthrough()}
-    chain = context | citation_prompt() | FakeListChatModel(responses=["Moss [1]."])
-    for number in range(40):
-        chain.invoke(f"Who built the Petrel number {number}?", {"callbacks": [learner]})
-    os.kill(os.getpid(), signal.SIGTERM)
-    signal.pause()
-"""
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="signals")
-def test_a_process_that_is_told_to_end_learns_first(tmp_path: Path, ships: list[Document]) -> None:
-    HebbianRetriever.from_documents(ships, path=tmp_path / "m").close()
-    program = [sys.executable, "-c", textwrap.dedent(PROGRAM), str(tmp_path / "m")]
-    path = ":".join(sys.path)
-    done = subprocess.run(program, env={"PYTHONPATH": path}, timeout=120, check=False)
-    assert done.returncode == -signal.SIGTERM
-    with HebbianRetriever(path=tmp_path / "m") as retriever:
-        assert len(retriever.index.lessons()) == 40
 
 
 def test_a_learner_needs_an_index_and_is_shared_by_copies(learner: CitationLearner) -> None:

@@ -10,7 +10,8 @@ import pytest
 from langchain_core.documents import Document
 from langchain_core.embeddings import DeterministicFakeEmbedding
 from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
-from langchain_hebbgraph import HebbianRetriever
+from langchain_hebbgraph import CitationLearner, HebbianRetriever
+from scripted import Scripted, chain_of, key_before
 
 from hebbgraph.errors import ParameterError
 
@@ -74,6 +75,21 @@ def test_an_edited_text_comes_back_new(over: HebbianRetriever, store: InMemoryVe
     assert pay.page_content == "The wages of the crew."
     store.add_documents([Document(" ", id="pay")])
     assert ids(over.invoke("salary")) == ["menu"]
+
+
+def test_what_an_edited_text_teaches_is_in_force_after_a_refresh(
+    over: HebbianRetriever, store: InMemoryVectorStore
+) -> None:
+    model = Scripted(answer=lambda messages: f"So much {key_before(messages, 'Gull')}.")
+    store.add_documents([Document("The salary table of the Gull crew.", id="pay")])
+    with CitationLearner(over, on_sigterm=False) as learner:
+        chain_of(over, model).invoke("What does the crew earn?", {"callbacks": [learner]})
+    (lesson,) = over.index.lessons()
+    assert "rests until the same text is back" in lesson.note
+    assert over.refresh().resting == 0
+    assert [(one.id, one.note) for one in over.index.lessons()] == [(lesson.id, "")]
+    store.delete(["pay"])
+    assert over.refresh().resting == 1
 
 
 def test_there_are_k_although_some_are_gone(store: InMemoryVectorStore) -> None:

@@ -12,7 +12,7 @@ from langchain_core.documents import Document
 from langchain_core.embeddings import DeterministicFakeEmbedding
 from langchain_core.messages import HumanMessage
 from langchain_core.runnables import ConfigurableField, RunnableParallel
-from langchain_hebbgraph import HebbianRetriever
+from langchain_hebbgraph import HebbianRetriever, HebbianVectorStore
 
 from hebbgraph import HebbianIndex
 from hebbgraph.errors import ClosedIndexError, HebbgraphError, ParameterError
@@ -136,6 +136,11 @@ def test_an_embedding_is_used(tmp_path: Path, ships: list[Document]) -> None:
         (lambda: HebbianRetriever(path=":memory:", top_k=3), "write k=3"),
         (lambda: HebbianRetriever(path=":memory:", location="x"), "write path="),
         (lambda: HebbianRetriever(path=":memory:", speed=3), "takes no 'speed'; known are"),
+        (
+            lambda: HebbianRetriever("memory.hebb"),
+            "index is a HebbianIndex, got str; or write path=",
+        ),
+        (lambda: HebbianVectorStore("memory.hebb"), "embedding has embed_query .*, got str"),
         (lambda: HebbianRetriever(path=":memory:", k="many"), "k: .* got 'many'"),
         (lambda: HebbianRetriever(path=":memory:", search_kwargs={"kk": 3}), "takes no 'kk'"),
         (lambda: HebbianRetriever.from_texts("one text"), "texts is a list of str, got str"),

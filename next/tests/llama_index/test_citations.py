@@ -293,7 +293,7 @@ async def test_a_workflow_of_the_application(
 
 async def test_an_empty_question_of_an_agent(index: HebbianGraphIndex) -> None:
     tool = citing_tool(index.as_retriever())
-    assert tool(input=" ").content.startswith("Nothing was searched")
+    assert tool(input=" ").content.startswith("No passage was found")
     assert (await tool.acall(input={"query": "flashes"})).content.startswith("\n[")
     with pytest.raises(ParameterError, match=r"got HebbianIndex; write HebbianRetriever\(index\)"):
         citing_tool(index.index)  # type: ignore[arg-type]

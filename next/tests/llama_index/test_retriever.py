@@ -58,7 +58,7 @@ def test_an_empty_question_finds_nothing(question: str, index: HebbianGraphIndex
 def test_an_empty_index_warns() -> None:
     with (
         HebbianRetriever(path=":memory:") as retriever,
-        pytest.warns(UserWarning, match="is empty, so nothing can be found; add nodes first"),
+        pytest.warns(UserWarning, match="is empty, so nothing can be found; add to it first"),
     ):
         assert retriever.retrieve(QUESTION) == []
 
@@ -201,7 +201,9 @@ def test_a_rule_of_access_holds_whatever_the_request_says(index: HebbianGraphInd
         assert ids(retriever) == []
     with instrument_tags({"owner": "m", "hebbgraph_filters": by("title", "Ida Moss")}):
         assert ids(retriever) == ["moss"]
-    with pytest.raises(ParameterError, match=r"filter_by finds no 'owner' in the request; ask"):
+    with pytest.raises(
+        ParameterError, match=r"filter_by finds no 'owner' in the request; set it there"
+    ):
         ids(retriever)
     with pytest.raises(FilterError, match="filter_by returned None"):
         ids(index.as_retriever(filter_by=lambda request: None))  # type: ignore[arg-type,return-value]
@@ -214,7 +216,7 @@ async def test_a_request_narrows_and_never_widens(index: HebbianGraphIndex) -> N
         with instrument_tags(tags):
             assert [result.node_id for result in await retriever.aretrieve(QUESTION)] == ["petrel"]
             assert ids(retriever) == ["petrel"]
-    store = index.vector_store
+    store = index.storage_context.vector_store
     with instrument_tags({"hebbgraph_filters": by("place", "m")}):
         assert ids(index.as_retriever()) == ["moss"]
         assert [node.node_id for node in store.get_nodes(filters=by("place", "p"))] == ["petrel"]
@@ -247,7 +249,7 @@ def test_the_application_chooses_the_namespace(tmp_path: Path) -> None:
     ("make", "message"),
     [
         (lambda index: HebbianRetriever(), "pass an open HebbianIndex, or path="),
-        (lambda index: HebbianRetriever(index), "index is a hebbgraph.HebbianIndex, got Hebbian"),
+        (lambda index: HebbianRetriever(index), "index is a HebbianIndex, got Hebbian"),
         (lambda index: HebbianRetriever(index.index, path="x"), "an open index takes no path"),
         (lambda index: index.as_retriever(top_k=3), "takes no 'top_k'; write similarity_top_k=3"),
         (lambda index: index.as_query_engine(k=3), "takes no 'k'; write similarity_top_k=3"),

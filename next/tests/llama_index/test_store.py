@@ -27,7 +27,7 @@ from llama_index.retrievers.hebbgraph import (
     HebbianRetriever,
     HebbianVectorStore,
 )
-from llama_index.retrievers.hebbgraph.pipelines import _MarkBare
+from llama_index.retrievers.hebbgraph.store import _MarkBare
 from llama_models import QUESTION, WordEmbedding
 
 from hebbgraph.errors import HebbgraphError, ParameterError
@@ -164,7 +164,7 @@ async def test_async_twins() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda store: store.delete(None), "delete takes the id of a document, got None; clear()"),
+        (lambda store: store.delete(None), "delete takes ids, document_id= or where="),
         (lambda store: store.delete_nodes(), "delete_nodes takes node_ids or filters; clear()"),
         (lambda store: store.query(VectorStoreQuery()), "set query_str"),
         (lambda store: asked(store, mode=VectorStoreQueryMode.SVM), "no query mode"),
@@ -184,6 +184,20 @@ def test_a_store_without_model_reads_no_embedding(caplog: pytest.LogCaptureFixtu
         assert "embeddings of nodes are left out: the index has no embed_model" in caplog.text
         with pytest.raises(ParameterError, match="query_embedding alone takes a store with embed_"):
             asked(store)
+
+
+def test_what_is_longer_than_a_model_reads_is_embedded_in_parts() -> None:
+    class Narrow(WordEmbedding):
+        max_length: int = 16
+
+    model = Narrow()
+    with HebbianVectorStore(embed_model=model) as store:
+        store.add([TextNode(id_="a", text="An owl hunts. " * 30), TextNode(id_="b", text="A bee.")])
+        assert len(model.embedded) > 4
+        long = TextNode(id_="c", text="A bee stings. " * 30, embedding=[1.0] * 64)
+        n_before = len(model.embedded)
+        store.add([long])
+        assert len(model.embedded) == n_before  # an embedding that it carries is whole
 
 
 def test_nothing_is_embedded_twice(tmp_path: Path, nodes: list[TextNode]) -> None:
@@ -240,6 +254,16 @@ def test_nodes_without_an_embedding_are_stored(is_async: bool) -> None:
         assert store.index.doctor() == []
         assert pipe.run(documents=documents) == []
         assert len(store.get_nodes()) == len(nodes) > 3
+
+
+def test_a_pipeline_with_workers() -> None:
+    documents = [Document(id_=f"{at}.md", text=paragraphs()) for at in range(3)]
+    with HebbianVectorStore() as store:
+        # Unpickling LlamaIndex's own splitters looks for a tokenizer on the network.
+        pipe = pipeline(store, HebbianNodeParser())
+        nodes = pipe.run(documents=documents, num_workers=2)
+        assert len(store.get_nodes()) == len(nodes) == 3
+        assert {node.embedding for node in nodes} == {None}
 
 
 def test_a_pipeline_that_embeds(store: HebbianVectorStore) -> None:

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict
+from dataclasses import dataclass
+from typing import Any, Protocol
 
-from hebbgraph import HebbianIndex, Recall, Settings, Tagger
-from hebbgraph.access import Fields, Namespaces, narrowed
+from hebbgraph import Embedder, HebbianIndex, Ranking, RankStep, Recall, Request
+from hebbgraph.access import Fields, Namespaces, joined, ruled
 from hebbgraph.errors import FilterError, ParameterError
 from hebbgraph.limits import MAX_K
+from hebbgraph.recall.hits import where_callable
+from hebbgraph.recall.pipeline import Where
 from hebbgraph.text.query import usable_question
 from langchain_hebbgraph.documents import Filter, chunk_filter
 from langchain_hebbgraph.request import Recalled, announce, configured
 
-if TYPE_CHECKING:
-    from langchain_hebbgraph.retriever import HebbianRetriever
-
-__all__ = ["DEFAULT_K", "OpenOptions", "Question", "check_names", "is_empty"]
+__all__ = ["AT_CALL", "DEFAULT_K", "Question", "Rules", "check_index", "check_names"]
 
 #: LangChain's own.
 DEFAULT_K = 4
@@ -31,14 +29,32 @@ _HINTS = {
 }
 
 
-class OpenOptions(TypedDict, total=False):
-    """What :meth:`hebbgraph.HebbianIndex.open` takes beside path and embedder."""
+class Rules(Protocol):
+    """What an application binds: a :class:`HebbianRetriever`."""
 
-    namespace: str
-    tagger: Tagger | None
-    settings: Settings | None
-    cache_dir: str | Path | None
-    read_only: bool
+    index: HebbianIndex
+    namespaces: Namespaces | None
+    filter: Any
+    filter_by: Any
+    namespace_by: Any
+    steps: Any
+
+
+@dataclass(frozen=True)
+class _Passing(RankStep):
+    """Cuts what functions do not pass."""
+
+    functions: list[Callable[[Any], bool]]
+    k: int
+
+    def depth(self, k: int) -> int:
+        return MAX_K
+
+    def rank(self, request: Request, ranking: Ranking) -> Ranking:
+        def passes(chunk: Any) -> bool:
+            return all(function(chunk) for function in self.functions)
+
+        return where_callable(request, ranking, passes, self.k)
 
 
 class Question:
@@ -46,7 +62,7 @@ class Question:
 
     def __init__(
         self,
-        retriever: HebbianRetriever,
+        rules: Rules,
         text: str,
         fields: Fields,
         options: Mapping[str, Any],
@@ -59,20 +75,21 @@ class Question:
         direct = {name: value for name, value in options.items() if name != "search_kwargs"}
         check_names({**nested, **direct}, AT_CALL, "a search")
         parts = [configured(fields), nested, direct]
-        chosen = {name: getattr(retriever, name) for name in AT_CALL}
+        chosen = {name: getattr(rules, name) for name in AT_CALL}
         for part in parts:
             chosen |= {name: value for name, value in part.items() if value is not None}
         self.text = text
         self.k = chosen["k"]
         self.score_key: str | None = chosen["score_key"]
         self._options = {"strategy": chosen["strategy"], "min_score": chosen["score_threshold"]}
-        rule = retriever.filter_by
-        made = {} if rule is None else _applied(rule, fields, "filter_by")
-        if made is None:
-            raise FilterError("filter_by returned None; return a filter, {} lets everything pass")
-        filters: list[Filter] = [retriever.filter, made, *(part.get("filter") for part in parts)]
-        self.filters = [chunk_filter(where) for where in filters if where not in (None, {})]
-        self._retriever, self._fields, self._run = retriever, fields, run
+        filters: list[Filter] = [rules.filter, *(part.get("filter") for part in parts)]
+        if rules.filter_by is not None:
+            filters.append(ruled(rules.filter_by, fields, "filter_by"))
+        self.filters: list[Where] = [chunk_filter(w) for w in filters if w not in (None, {})]
+        for where in self.filters:
+            if not isinstance(where, Mapping) and not callable(where):
+                raise FilterError(f"a filter is a dict or a callable, got {type(where).__name__}")
+        self._rules, self._fields, self._run = rules, fields, run
 
     @property
     def is_empty(self) -> bool:
@@ -81,32 +98,29 @@ class Question:
 
     def recall(
         self,
-        seeds: Callable[[HebbianIndex], Iterable[tuple[str, float]]] | None = None,
+        seeds: Iterable[tuple[str, float]] | None = None,
         *,
         vector: Sequence[float] | None = None,
         margin: int = 0,
     ) -> Recall:
         """Ask the index of the request's namespace for k hits, and a margin for losses."""
-        name = self._namespace()
-        k = min(self.k + margin, MAX_K) if margin else self.k
-        where, cuts = narrowed(self.filters, k)
-        with self._namespaces.opened(name) as index:
-            if index is None:
-                _warn(f"there is no namespace {name!r}")
-                return Recall(id="", namespace=name, question="")
-            recall = index.recall(
-                self.text,
-                k,
-                where=where,
-                seeds=None if seeds is None else seeds(index),
-                vector=vector,
-                steps=(*cuts, *self._retriever.steps),
-                recall_id=None if self._run is None else str(self._run.run_id),
-                **self._options,
-            )
-            if not recall and is_empty(index):
-                _warn(f"{index!r} is empty")
-        return recall
+        rules, k = self._rules, min(self.k + margin, MAX_K) if margin else self.k
+        functions = [where for where in self.filters if callable(where)]
+        cuts = [_Passing(functions, k)] if functions else []
+        namespace = rules.index.namespace
+        if rules.namespace_by is not None:
+            namespace = ruled(rules.namespace_by, self._fields, "namespace_by")
+        return self._namespaces.recall(
+            namespace,
+            self.text,
+            k,
+            where=joined(where for where in self.filters if isinstance(where, Mapping)),
+            seeds=seeds,
+            vector=vector,
+            steps=(*cuts, *rules.steps),
+            recall_id=None if self._run is None else str(self._run.run_id),
+            **self._options,
+        )
 
     def announce(self, recall: Recall) -> None:
         """Tell learners of what is returned."""
@@ -115,37 +129,17 @@ class Question:
 
     @property
     def _namespaces(self) -> Namespaces:
-        assert self._retriever.namespaces is not None
-        return self._retriever.namespaces
-
-    def _namespace(self) -> str:
-        if (rule := self._retriever.namespace_by) is None:
-            return self._retriever.index.namespace
-        name = _applied(rule, self._fields, "namespace_by")
-        if not isinstance(name, str):
-            raise ParameterError(f"namespace_by returned {name!r:.80}; return a namespace's name")
-        return name
+        assert self._rules.namespaces is not None
+        return self._rules.namespaces
 
 
-def _applied(rule: Callable[[Fields], Any], fields: Fields, name: str) -> Any:
-    try:
-        return rule(fields)
-    except KeyError as error:
-        raise ParameterError(
-            f"{name} finds no {error.args[0]!r:.80} in the request; set it in the run's context or "
-            "in configurable"
-        ) from error
-
-
-def is_empty(index: HebbianIndex) -> bool:
-    """Return whether an index has no chunk."""
-    # Hits are filled up to k, and seeds keep the embedder from being asked.
-    return not index.recall("?", 1, seeds=())
-
-
-def _warn(message: str) -> None:
-    hint = "add documents first, or check path and namespace"
-    warnings.warn(f"{message}, so nothing can be found; {hint}", UserWarning, stacklevel=3)
+def check_index(index: object, embedding: object) -> None:
+    """Raise ParameterError unless these are an index and an embedding, or None."""
+    if not isinstance(index, HebbianIndex | None):
+        raise ParameterError(f"index is a HebbianIndex, got {type(index).__name__}; or write path=")
+    if not isinstance(embedding, Embedder | None):
+        kind = type(embedding).__name__
+        raise ParameterError(f"embedding has embed_query and embed_documents, got {kind}")
 
 
 def check_names(given: Iterable[str], known: Iterable[str], where: str) -> None:

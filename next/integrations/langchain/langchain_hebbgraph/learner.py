@@ -136,7 +136,7 @@ class CitationLearner(Learner, BaseCallbackHandler):
         options: dict[str, Any],
     ) -> Future[Outcome]:
         options.setdefault("actor", actor_of(self._actor, request))
-        if names and hasattr(self._own, "keep"):
+        if names:
             options["answer_id"] = names[0]
             _put(self._names, names[0], names)
         return super().learn(recalls, replies, **options)
@@ -156,7 +156,7 @@ class CitationLearner(Learner, BaseCallbackHandler):
             trace.thread = recalled.fields.get("thread_id", trace.thread)
 
     def on_chain_start(self, *args: Any, **run: Any) -> None:
-        """Follow a run."""
+        """Follow a run, and all below it; once closed, none that begins."""
         self._start(run)
 
     on_tool_start = on_retriever_start = on_chain_start
@@ -164,9 +164,9 @@ class CitationLearner(Learner, BaseCallbackHandler):
     def on_llm_start(self, *args: Any, **run: Any) -> None:
         """Follow a model's call, and its prompts: lists of messages, or texts."""
         with self._tracing:
-            trace = self._start(run)
-            trace.n_open += 1
-            trace.replies[run["run_id"]] = [Reply(None, prompt) for prompt in args[1]]
+            if (trace := self._start(run)) is not None:
+                trace.n_open += 1
+                trace.replies[run["run_id"]] = [Reply(None, prompt) for prompt in args[1]]
 
     on_chat_model_start = on_llm_start
 
@@ -202,10 +202,12 @@ class CitationLearner(Learner, BaseCallbackHandler):
 
     on_tool_error = on_retriever_error = on_chain_error
 
-    def _start(self, run: Mapping[str, Any]) -> _Trace:
+    def _start(self, run: Mapping[str, Any]) -> _Trace | None:
         run_id, parent = run["run_id"], run.get("parent_run_id")
         with self._tracing:
             trace = self._trace_of.get(parent) if parent is not None else None
+            if trace is None and self._closed:
+                return None
             if trace is None:
                 thread = (run.get("metadata") or {}).get("thread_id")
                 trace = _Trace(run_id, thread, [str(run_id)])

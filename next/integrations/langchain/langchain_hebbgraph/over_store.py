@@ -15,7 +15,7 @@ from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
 
 from hebbgraph import AddReport, Chunk, HebbianIndex, Hit, Recall
 from hebbgraph.errors import InvalidChunkError, ParameterError
-from langchain_hebbgraph.calling import Question
+from hebbgraph.records import text_digest
 from langchain_hebbgraph.documents import chunks_of, to_chunk, to_document
 
 __all__ = ["MARGIN", "Found", "StoreBeneath", "renewed"]
@@ -25,6 +25,7 @@ logger = logging.getLogger(__name__)
 #: Hits beyond k, in place of those whose original is gone.
 MARGIN = 10
 _PAGE = 500
+_BY_VECTOR = "similarity_search_with_score_by_vector"
 
 Found = list[tuple[Document, float]]
 
@@ -39,9 +40,17 @@ class StoreBeneath:
     store: VectorStore
     kwargs: Mapping[str, Any] = field(default_factory=dict)
 
-    def search(self, query: str) -> Found:
+    def embedded(self, query: str) -> list[float] | None:
+        """Return the question's embedding where the store can search by it, and tell scores."""
+        model = self.store.embeddings
+        return model.embed_query(query) if model and hasattr(self.store, _BY_VECTOR) else None
+
+    def search(self, query: str, vector: list[float] | None = None) -> Found:
         """Return what the store finds, best first."""
         options, kind = {"k": 50, **self.kwargs}, type(self.store)
+        if vector is not None:
+            found: Found = getattr(self.store, _BY_VECTOR)(vector, **options)
+            return found
         if kind.similarity_search_with_score is not VectorStore.similarity_search_with_score:
             return self.store.similarity_search_with_score(query, **options)
         return [(document, math.nan) for document in self.store.similarity_search(query, **options)]
@@ -118,12 +127,12 @@ class StoreBeneath:
                 )
             chunks = chunks_of(held.values(), list(held))
         report = index.add(chunks)
-        gone = sorted(set(index.ids()) - {chunk.id for chunk in chunks})
-        deleted = index.delete(gone).deleted if gone else 0
-        return report.model_copy(update={"deleted": deleted})
+        gone = index.delete(sorted(set(index.ids()) - {chunk.id for chunk in chunks}))
+        resting = report.resting + gone.resting
+        return report.model_copy(update={"deleted": gone.deleted, "resting": resting})
 
 
-def renewed(recall: Recall, held: Mapping[str, Document], question: Question) -> Recall:
+def renewed(recall: Recall, held: Mapping[str, Document], k: int, *, is_filtered: bool) -> Recall:
     """Return a recall's hits as the store holds them: what is gone is left out.
 
     Where a filter is in force, so are hits whose metadata changed: they may not pass any more.
@@ -133,12 +142,12 @@ def renewed(recall: Recall, held: Mapping[str, Document], question: Question) ->
     for hit in recall:
         now = _now(hit, held.get(hit.id))
         n_stale += now is not hit
-        if now is not None and not (question.filters and now.metadata != hit.metadata):
+        if now is not None and not (is_filtered and now.metadata != hit.metadata):
             hits.append(now.model_copy(update={"rank": len(hits) + 1}))
     if n_stale:
         text = "%d hits are gone or changed in the vector store; refresh() updates the index"
         logger.warning(text, n_stale)
-    return recall.model_copy(update={"hits": tuple(hits[: question.k])})
+    return recall.model_copy(update={"hits": tuple(hits[:k])})
 
 
 def _now(hit: Hit, document: Document | None) -> Hit | None:
@@ -151,6 +160,8 @@ def _now(hit: Hit, document: Document | None) -> Hit | None:
         return None
     names = ("title", "text", "metadata", "document_id")
     changed = {n: getattr(chunk, n) for n in names if getattr(chunk, n) != getattr(hit, n)}
+    if changed:  # what is taught now is about the text that was shown
+        changed["digest"] = text_digest(chunk.title, chunk.text)
     return hit.model_copy(update=changed) if changed else hit
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, Self, Unpack
 
@@ -13,17 +12,10 @@ from langchain_core.vectorstores import VectorStore
 from pydantic import Field, PrivateAttr, SkipValidation, ValidationError
 
 from hebbgraph import AddReport, DeleteReport, Embedder, HebbianIndex, Strategy
-from hebbgraph.access import Fields, Namespaces
+from hebbgraph.access import Fields, Namespaces, OpenOptions, is_empty
 from hebbgraph.errors import ParameterError
 from hebbgraph.recall.strategies import RankStep
-from langchain_hebbgraph.calling import (
-    AT_CALL,
-    DEFAULT_K,
-    OpenOptions,
-    Question,
-    check_names,
-    is_empty,
-)
+from langchain_hebbgraph.calling import AT_CALL, DEFAULT_K, Question, check_index, check_names
 from langchain_hebbgraph.documents import (
     Filter,
     Ids,
@@ -133,6 +125,7 @@ class HebbianRetriever(RequestRetriever):
     ) -> None:
         fields: dict[str, Any] = {**options}
         check_names(fields, {*type(self).model_fields, *_OPENING, "search_kwargs"}, "a retriever")
+        check_index(index, embedding)
         nested = fields.pop("search_kwargs", None) or {}
         check_names(nested, AT_CALL, "search_kwargs")
         fields = {**nested, **fields}
@@ -166,7 +159,7 @@ class HebbianRetriever(RequestRetriever):
             return
         if self.namespace_by is not None:
             raise ParameterError("one store would mix tenants; make a retriever for each of them")
-        if is_owner and not self.index.read_only and is_empty(self.index) and beneath.listed():
+        if not self.index.read_only and is_empty(self.index) and beneath.listed():
             beneath.refresh(self.index, None)
 
     @property
@@ -233,10 +226,13 @@ class HebbianRetriever(RequestRetriever):
         if (beneath := self.beneath) is None:
             recall = question.recall()
         else:
-            seeds = partial(beneath.seeds, found=beneath.search(query))
-            recall = question.recall(seeds, margin=MARGIN if beneath.is_readable else 0)
+            vector = beneath.embedded(query)  # lessons carry over to other words by it
+            seeds = beneath.seeds(self.index, beneath.search(query, vector))
+            margin = MARGIN if beneath.is_readable else 0
+            recall = question.recall(seeds, vector=vector, margin=margin)
             if beneath.is_readable:
-                recall = renewed(recall, beneath.read(hit.id for hit in recall), question)
+                held = beneath.read(hit.id for hit in recall)
+                recall = renewed(recall, held, question.k, is_filtered=bool(question.filters))
         question.announce(recall)
         documents = [to_document(hit) for hit in recall]
         if question.score_key is not None:

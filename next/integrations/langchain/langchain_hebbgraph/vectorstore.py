@@ -13,9 +13,9 @@ from langchain_core.vectorstores import VectorStore, VectorStoreRetriever
 from pydantic import SkipValidation
 
 from hebbgraph import HebbianIndex
-from hebbgraph.access import Fields
+from hebbgraph.access import Fields, OpenOptions
 from hebbgraph.errors import ParameterError
-from langchain_hebbgraph.calling import DEFAULT_K, OpenOptions, Question, check_names
+from langchain_hebbgraph.calling import DEFAULT_K, Question, check_index, check_names
 from langchain_hebbgraph.documents import (
     Filter,
     Ids,
@@ -62,6 +62,7 @@ class HebbianVectorStore(VectorStore):
         **options: Unpack[OpenOptions],
     ) -> None:
         check_names(options, OpenOptions.__annotations__, "a vector store")
+        check_index(index, embedding)
         if index is not None and (options or embedding is not None or path != ":memory:"):
             raise ParameterError("an open index takes no path, embedding or options of opening")
         self._is_owner = index is None

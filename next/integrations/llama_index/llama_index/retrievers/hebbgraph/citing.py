@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from llama_index.core.base.base_retriever import BaseRetriever
+from llama_index.core.base.llms.types import TextBlock
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.prompts import PromptTemplate
 from llama_index.core.schema import BaseNode, MetadataMode, NodeWithScore, QueryBundle
@@ -33,8 +34,7 @@ QA_TEMPLATES = {
 }
 """For a query engine."""
 
-_EMPTY = "Nothing was searched, as the question is empty. Call this tool again with a question."
-_NOTHING = "No passage was found. Call this tool again with other words."
+_NOTHING = "No passage was found. Call this tool again, with a question in other words."
 
 
 class CitationFormatter(BaseNodePostprocessor):
@@ -126,30 +126,22 @@ class _CitingTool(RetrieverTool):
 
     def call(self, *args: Any, **kwargs: Any) -> ToolOutput:
         """Search, and number what is found."""
-        bundle = _bundle(args, kwargs)
-        nodes = self._retriever.retrieve(bundle)
-        return self._output(bundle, self._apply_node_postprocessors(nodes, bundle))
+        return _readable(super().call(_question(args, kwargs)))
 
     async def acall(self, *args: Any, **kwargs: Any) -> ToolOutput:
         """Async twin of :meth:`call`."""
-        bundle = _bundle(args, kwargs)
-        nodes = await self._retriever.aretrieve(bundle)
-        return self._output(bundle, await self._async_apply_node_postprocessors(nodes, bundle))
-
-    def _output(self, bundle: QueryBundle, nodes: list[NodeWithScore]) -> ToolOutput:
-        # An agent may write a word before this, such as ReAct's "Observation:".
-        parts = ["\n" + node.node.get_content(MetadataMode.LLM) for node in nodes]
-        return ToolOutput(
-            content="\n".join(parts) or (_NOTHING if bundle.query_str else _EMPTY),
-            tool_name=self.metadata.get_name(),
-            raw_input={"input": bundle.query_str},
-            raw_output=nodes,
-        )
+        return _readable(await super().acall(_question(args, kwargs)))
 
 
-def _bundle(args: Sequence[Any], kwargs: dict[str, Any]) -> QueryBundle:
+def _readable(output: ToolOutput) -> ToolOutput:
+    # An agent may write a word before this, such as ReAct's "Observation:".
+    text = f"\n{output.content}" if output.raw_output else _NOTHING
+    return output.model_copy(update={"blocks": [TextBlock(text=text)]})
+
+
+def _question(args: Sequence[Any], kwargs: dict[str, Any]) -> str:
     """Return the model's ``input``, or whatever else it passes; some models wrap it in a dict."""
     value = kwargs["input"] if "input" in kwargs else [*args, *kwargs.values()]
     value = [*value.values()] if isinstance(value, dict) else value
     text = " ".join(map(str, value if isinstance(value, list) else [value]))
-    return QueryBundle(usable_question(text)[0].strip())
+    return usable_question(text)[0].strip()

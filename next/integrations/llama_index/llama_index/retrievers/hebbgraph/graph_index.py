@@ -22,13 +22,20 @@ from llama_index.core.storage.docstore.types import RefDocInfo
 from llama_index.core.storage.storage_context import StorageContext
 
 from hebbgraph import HebbianIndex
+from hebbgraph.access import OpenOptions
+from hebbgraph.index.session import in_thread
 from llama_index.retrievers.hebbgraph.citing import CITATION_TEMPLATE, QA_TEMPLATES, citing
-from llama_index.retrievers.hebbgraph.nodes import listed, node_id_of, text_of, to_node
-from llama_index.retrievers.hebbgraph.opening import Closing, OpenOptions, check_names
+from llama_index.retrievers.hebbgraph.nodes import (
+    in_order,
+    listed,
+    node_id_of,
+    to_node,
+    write_nodes,
+)
+from llama_index.retrievers.hebbgraph.opening import Closing, check_names
 from llama_index.retrievers.hebbgraph.retriever import HebbianRetriever, RetrieverOptions
 from llama_index.retrievers.hebbgraph.store import HebbianVectorStore
 from llama_index.retrievers.hebbgraph.transforms import HebbianNodeParser
-from llama_index.retrievers.hebbgraph.writing import in_order, in_thread, write_nodes
 
 __all__ = ["HebbianGraphIndex"]
 
@@ -127,9 +134,7 @@ class HebbianGraphIndex(Closing, BaseIndex[IndexDict]):
     def update_ref_doc(self, document: Document, **update_kwargs: Any) -> None:
         """Replace a document by what it is now, in one transaction."""
         nodes = self._split(listed([document], "documents"))
-        if any(text_of(node).strip() for node in nodes):
-            write_nodes(self.index, nodes, replace=True)
-        else:
+        if not write_nodes(self.index, nodes, replace=True):
             self.delete_ref_doc(document.id_)
 
     def refresh_ref_docs(self, documents: Sequence[Document], **update_kwargs: Any) -> list[bool]:
@@ -158,11 +163,6 @@ class HebbianGraphIndex(Closing, BaseIndex[IndexDict]):
     arefresh_ref_docs = in_thread(refresh_ref_docs)
     adelete_ref_doc = in_thread(delete_ref_doc)
     adelete_nodes = in_thread(BaseIndex.delete_nodes)
-
-    @property
-    def vector_store(self) -> HebbianVectorStore:
-        """The index as a vector store."""
-        return self._store
 
     @property
     def ref_doc_info(self) -> dict[str, RefDocInfo]:

@@ -106,12 +106,7 @@ class CitationLearner(Learner):
             return
         passages = passages_of(trace.sources, recalls)
         replies = [Reply(answer, prompts, passages) for answer, prompts in trace.calls]
+        actor, name = actor_of(self._actor, fields), fields.get("answer_id")
         # Without a name there is no verdict, and nothing need be kept.
-        name = fields.get("answer_id") if hasattr(self._own, "keep") else None
-        self.learn(
-            recalls,
-            replies,
-            output=trace.output,
-            answer_id=None if name is None else str(name),
-            actor=actor_of(self._actor, fields),
-        )
+        named = None if name is None else str(name)
+        self.learn(recalls, replies, output=trace.output, answer_id=named, actor=actor)

@@ -1,4 +1,4 @@
-"""Nodes to chunks, and back without loss.
+"""Nodes to chunks, into an index, and back without loss.
 
 ``node.metadata`` is the chunk's, so filters see it; what else a node has, as its relationships, is
 kept in one field of it, ``NODE_KEY``. ``title`` in the metadata is the chunk's title, and the lists
@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from copy import deepcopy
 from typing import Any
 
@@ -28,12 +30,16 @@ from llama_index.core.schema import (
 )
 from pydantic_core import to_jsonable_python
 
-from hebbgraph import Chunk, Hit
+from hebbgraph import Chunk, HebbianIndex, Hit
 from hebbgraph.errors import InvalidChunkError, ParameterError
 from hebbgraph.limits import MAX_TITLE
 from hebbgraph.records import plain
+from llama_index.retrievers.hebbgraph.opening import NodeEmbedder
 
-__all__ = ["NODE_KEY", "hide", "lasting_id", "listed", "node_id_of", "to_chunk", "to_node"]
+__all__ = ["NODE_KEY", "hide", "in_order", "lasting_id", "listed", "node_id_of", "text_of",
+           "to_chunk", "to_node", "write_nodes"]  # fmt: skip
+
+logger = logging.getLogger(__name__)
 
 NODE_KEY = "_llama_index"
 """Metadata field of a chunk for what else its node has."""
@@ -76,9 +82,8 @@ def lasting_id(node: BaseNode, source: RelatedNodeInfo | None = None) -> str:
     if not _RANDOM.fullmatch(document.node_id):
         return document.node_id
     places = (node.metadata.get(name) for name in _PLACES)
-    return next(
-        (place for place in places if isinstance(place, str) and place), document.hash or ""
-    )
+    named = [place for place in places if isinstance(place, str) and place]
+    return named[0] if named else document.hash or ""
 
 
 def chunk_id(node: BaseNode, seen: Counter[tuple[str, str]]) -> str:
@@ -173,3 +178,51 @@ def to_node(chunk: Chunk | Hit) -> BaseNode:
     else:
         fields["text"] = chunk.text
     return kind.model_validate({**fields, "id_": node_id_of(chunk), "metadata": metadata})
+
+
+def write_nodes(
+    index: HebbianIndex,
+    nodes: Sequence[BaseNode],
+    *,
+    replace: bool = False,
+    show_progress: bool = False,
+    batch_size: int | None = None,
+) -> int:
+    """Write nodes with their embeddings, and return how many have text.
+
+    ``replace`` deletes what else their documents have.
+    """
+    if batch_size is not None and (not isinstance(batch_size, int) or batch_size < 1):
+        raise ParameterError(f"insert_batch_size is a whole number from 1, got {batch_size!r:.80}")
+    chunks, seen = list[Chunk](), Counter[tuple[str, str]]()
+    vectors = defaultdict[str, list[list[float]]](list)
+    for at, node in enumerate(listed(nodes)):
+        if not text_of(node).strip():
+            continue
+        try:
+            chunks.append(to_chunk(node, seen))
+        except InvalidChunkError as error:
+            raise InvalidChunkError(f"nodes[{at}]: {error}") from error
+        if node.embedding:
+            text = "\n".join(filter(None, (chunks[-1].title, chunks[-1].text)))
+            vectors[text].append(node.embedding)
+    if n_blank := len(nodes) - len(chunks):
+        logger.warning("%d of %d nodes have no text and were left out", n_blank, len(nodes))
+    embedder = index.embedder
+    if vectors and embedder is None:
+        logger.warning("embeddings of nodes are left out: the index has no embed_model")
+    with embedder.knowing(vectors) if isinstance(embedder, NodeEmbedder) else nullcontext():
+        size = batch_size or max(1, len(chunks))
+        for start in range(0, 0 if replace else len(chunks), size):
+            index.add(chunks[start : start + size], show_progress=show_progress)
+        if replace:
+            index.refresh(chunks)
+    return len(chunks)
+
+
+def in_order(index: HebbianIndex, where: Any = None) -> list[Chunk]:
+    """Return chunks that pass a filter in the order in which they came."""
+    passing = index.ids(where)
+    with index._database.read() as session:
+        rows = dict(session.rows("SELECT id, row FROM $chunk WHERE id = ANY(?)", passing))
+    return index.get(sorted(rows, key=lambda id_: rows[id_]))

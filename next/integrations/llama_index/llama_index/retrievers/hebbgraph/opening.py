@@ -6,14 +6,16 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Self, TypedDict
+from typing import Self
 
 from llama_index.core.base.embeddings.base import BaseEmbedding
 
-from hebbgraph import HebbianIndex, Settings, Tagger
+from hebbgraph import HebbianIndex
+from hebbgraph.access import OpenOptions
+from hebbgraph.embedders import in_parts
 from hebbgraph.errors import ParameterError
 
-__all__ = ["OPENING", "Closing", "NodeEmbedder", "OpenOptions", "check_names", "open_index"]
+__all__ = ["OPENING", "Closing", "NodeEmbedder", "check_names", "open_index"]
 
 _HINTS = {
     **dict.fromkeys(("top_k", "k"), "write similarity_top_k=3, for example"),
@@ -52,18 +54,8 @@ class NodeEmbedder:
         """Embed passages; those that are known are not embedded again."""
         known: Mapping[str, list[list[float]]] = getattr(self._local, "vectors", {})
         unknown = [text for text in texts if not known.get(text)]
-        made = iter(self.embed_model.get_text_embedding_batch(unknown) if unknown else ())
+        made = iter(in_parts(self.embed_model, self.embed_model.get_text_embedding_batch, unknown))
         return [known[text].pop(0) if known.get(text) else next(made) for text in texts]
-
-
-class OpenOptions(TypedDict, total=False):
-    """What :meth:`hebbgraph.HebbianIndex.open` takes beside path and embedder."""
-
-    namespace: str
-    tagger: Tagger | None
-    settings: Settings | None
-    cache_dir: str | Path | None
-    read_only: bool
 
 
 OPENING = frozenset(OpenOptions.__annotations__)
@@ -78,9 +70,9 @@ def open_index(
     """Return an index, by default one in memory, and whether it was opened here."""
     check_names(options, OPENING, "opening an index")
     if not isinstance(index, HebbianIndex | None):
-        raise ParameterError(f"index is a hebbgraph.HebbianIndex, got {type(index).__name__}")
+        raise ParameterError(f"index is a HebbianIndex, got {type(index).__name__}; or write path=")
     if index is None:
-        embedder = None if embed_model is None else NodeEmbedder(embed_model)
+        embedder = NodeEmbedder(embed_model) if embed_model is not None else None
         place = ":memory:" if path is None else path
         return HebbianIndex.open(place, embedder=embedder, **options), True
     if path is not None or embed_model is not None or options:

@@ -6,12 +6,12 @@ What a request says are its instrument tags: ``with instrument_tags({"user_id": 
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self, TypedDict, Unpack
 
-from llama_index.core import QueryBundle
+from llama_index.core import QueryBundle, VectorStoreIndex
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.callbacks.base import CallbackManager
@@ -19,31 +19,30 @@ from llama_index.core.ingestion.pipeline import run_transformations
 from llama_index.core.instrumentation import get_dispatcher
 from llama_index.core.instrumentation.events.base import BaseEvent
 from llama_index.core.schema import BaseNode, NodeWithScore, QueryType
-from llama_index.core.vector_stores.types import MetadataFilters
+from llama_index.core.vector_stores.types import (
+    FilterCondition,
+    FilterOperator,
+    MetadataFilter,
+    MetadataFilters,
+)
 from llama_index_instrumentation.dispatcher import active_instrument_tags
 from pydantic import Field, SkipValidation
 
-from hebbgraph import HebbianIndex, Recall, Strategy
-from hebbgraph.access import Fields, Namespaces, fields_of, narrowed
+from hebbgraph import AddReport, HebbianIndex, Recall, Strategy
+from hebbgraph.access import Fields, Namespaces, OpenOptions, fields_of, is_empty, joined, ruled
 from hebbgraph.errors import FilterError, ParameterError
+from hebbgraph.index.session import in_thread
 from hebbgraph.recall.strategies import RankStep
 from hebbgraph.text.query import usable_question
-from llama_index.retrievers.hebbgraph.filters import of_nodes, to_where
-from llama_index.retrievers.hebbgraph.nodes import listed, to_node
-from llama_index.retrievers.hebbgraph.opening import (
-    OPENING,
-    Closing,
-    NodeEmbedder,
-    OpenOptions,
-    check_names,
-    open_index,
-)
+from llama_index.retrievers.hebbgraph.nodes import NODE_KEY, listed, to_node, write_nodes
+from llama_index.retrievers.hebbgraph.opening import OPENING, Closing, check_names, open_index
+from llama_index.retrievers.hebbgraph.over_index import MARGIN, IndexBeneath, renewed
 from llama_index.retrievers.hebbgraph.transforms import HebbianNodeParser
-from llama_index.retrievers.hebbgraph.writing import in_thread, write_nodes
 
-__all__ = ["HebbianRetriever", "RecallEvent", "RetrieverOptions"]
+__all__ = ["HebbianRetriever", "RecallEvent", "RetrieverOptions", "of_nodes", "to_where"]
 
 _NO_WORDS = "?"  # a question for a search by embedding alone
+_SIGNS = {"==": "$eq", "!=": "$ne", ">": "$gt", ">=": "$gte", "<": "$lt", "<=": "$lte"}
 _dispatcher = get_dispatcher(__name__)
 
 
@@ -65,6 +64,8 @@ class RetrieverOptions(TypedDict, total=False):
     filter_by: Callable[[Fields], MetadataFilters] | None
     namespace_by: Callable[[Fields], str] | None
     similarity_cutoff: float | None
+    vector_index: VectorStoreIndex | None
+    seed_kwargs: Mapping[str, Any]
     strategy: str | Strategy
     steps: Sequence[RankStep]
     callback_manager: CallbackManager | None
@@ -97,6 +98,9 @@ class HebbianRetriever(Closing, BaseRetriever):
         Make filters, or choose the namespace, by a request's instrument tags: rules of access.
     similarity_cutoff : float, in [0, 1], optional
         Leave out nodes of a lower score.
+    vector_index : VectorStoreIndex, optional
+        Yours, searched for seeds (``seed_kwargs`` go to its retriever) in place of own vectors. Its
+        nodes are copied. What is gone there never comes back, and what has changed comes back new.
     **options
         ``strategy``, ``steps``, and those of opening: as for :class:`hebbgraph.HebbianIndex`;
         ``callback_manager``, ``object_map``, ``verbose``: as for every retriever.
@@ -124,12 +128,23 @@ class HebbianRetriever(Closing, BaseRetriever):
             raise ParameterError("pass an open HebbianIndex, or path=, such as path='memory.hebb'")
         opening: Any = {name: given.pop(name) for name in OPENING if name in given}
         of_base = {name: given.pop(name) for name in _OF_BASE if name in given}
+        if not isinstance(mine := given.get("vector_index"), VectorStoreIndex | None):
+            raise ParameterError(f"vector_index is a VectorStoreIndex, got {type(mine).__name__}")
+        if mine is not None and given.get("namespace_by") is not None:
+            raise ParameterError("one index would mix tenants; make a retriever for each of them")
         self.similarity_top_k: int = given["similarity_top_k"]
         self._bound: RetrieverOptions = given
         to_where(given.get("filters"))  # an invalid one is an error here
         self.index, self._is_owner = open_index(index, path, embed_model, opening)
         self._namespaces = Namespaces(self.index)
         super().__init__(**of_base)
+        self._beneath: IndexBeneath | None = None
+        if mine is not None:
+            self._beneath = IndexBeneath(mine, given.get("seed_kwargs") or {})
+            is_new = not self.index.read_only and is_empty(self.index)
+            with self.closed_on_error(), suppress(ParameterError):
+                if is_new:
+                    self.refresh()
 
     @classmethod
     def from_nodes(
@@ -138,7 +153,10 @@ class HebbianRetriever(Closing, BaseRetriever):
         """Open an index, add nodes, and return a retriever; the same nodes again change nothing."""
         retriever = cls(**{"path": ":memory:", **options})
         with retriever.closed_on_error():
-            write_nodes(retriever.index, nodes, show_progress=show_progress)
+            if retriever._beneath is not None:  # these are the nodes that it holds
+                retriever.refresh(nodes)
+            else:
+                write_nodes(retriever.index, nodes, show_progress=show_progress)
         return retriever
 
     @classmethod
@@ -151,55 +169,62 @@ class HebbianRetriever(Closing, BaseRetriever):
     def recall(self, query: QueryType) -> Recall:
         """Return the recall behind a retrieval: ``recall[0].why``, ``recall.notes``, …"""
         bundle = query if isinstance(query, QueryBundle) else QueryBundle(query)
-        bound = self._bound
-        some = of_nodes(bound.get("node_ids"), bound.get("doc_ids"))
+        bound, some = self._bound, of_nodes(self._bound.get("node_ids"), self._bound.get("doc_ids"))
         wheres = [to_where(bound.get("filters")), *some]
-        vector, embedder = bundle.embedding, self.index.embedder
-        if vector is None and bundle.custom_embedding_strs and isinstance(embedder, NodeEmbedder):
-            vector = embedder.embed_model.get_agg_embedding_from_queries(bundle.embedding_strs)
-        return self.ask(bundle.query_str, self.similarity_top_k, wheres, vector=vector)
+        model = getattr(self.index.embedder, "embed_model", None)
+        if bundle.embedding is None and bundle.custom_embedding_strs and model is not None:
+            vector = model.get_agg_embedding_from_queries(bundle.embedding_strs)
+            bundle = QueryBundle(bundle.query_str, embedding=vector)
+        return self.ask(bundle, self.similarity_top_k, wheres)
 
     def ask(
-        self, question: str, k: int, wheres: Iterable[Mapping[str, Any]], **options: Any
+        self,
+        query: QueryBundle,
+        k: int,
+        wheres: Iterable[Mapping[str, Any]],
+        *,
+        seeds: Sequence[tuple[str, float]] | None = None,
     ) -> Recall:
         """Return the recall of a question within the bounds of application and request."""
+        question, beneath, bound = query.query_str, self._beneath, self._bound
         if not isinstance(question, str):
             raise ParameterError(f"a question is a str, got {type(question).__name__}")
         fields = fields_of(active_instrument_tags.get(), {})
-        name = self._namespace(fields)
-        where, steps = narrowed([*wheres, *self._ruled(fields)], k)
-        is_empty = not usable_question(question)[0].strip()
-        recall = Recall(id="", namespace=name, question="")
-        if is_empty and options.get("vector") is None:
-            return recall
-        options["strategy"] = self._bound["strategy"]
-        options["min_score"] = self._bound.get("similarity_cutoff")
-        with self._namespaces.opened(name) as index:
-            if index is not None:
-                text = _NO_WORDS if is_empty else question
-                steps = (*steps, *self._bound["steps"])
-                recall = index.recall(text, k, where=where, steps=steps, **options)
-            if not recall:
-                _warn_if_empty(index, name)
+        name = self.index.namespace
+        if (rule := bound.get("namespace_by")) is not None:
+            name = ruled(rule, fields, "namespace_by")
+        narrowing = [to_where(fields.get("hebbgraph_filters"))]
+        if (by := bound.get("filter_by")) is not None:
+            narrowing.append(to_where(ruled(by, fields, "filter_by")))
+        where = joined([*wheres, *narrowing])
+        if not usable_question(question)[0].strip():
+            if query.embedding is None:
+                return Recall(id="", namespace=name, question="")
+            question = _NO_WORDS
+        is_checked = beneath is not None and beneath.is_readable
+        recall = self._namespaces.recall(
+            name,
+            question,
+            k + MARGIN if is_checked else k,
+            where=where,
+            seeds=seeds if beneath is None else beneath.search(query),
+            vector=query.embedding,  # which that search may have made
+            strategy=bound["strategy"],
+            steps=bound["steps"],
+            min_score=bound.get("similarity_cutoff"),
+        )
+        if beneath is not None and is_checked:
+            held = beneath.read([hit.id for hit in recall]) if recall else {}
+            recall = renewed(recall, held, k, is_filtered=where is not None)
         if recall:
             _dispatcher.event(RecallEvent(recall=recall, index=self.index, fields=fields))
         return recall
 
-    def _namespace(self, fields: Fields) -> str:
-        if (rule := self._bound.get("namespace_by")) is None:
-            return self.index.namespace
-        name = _applied(rule, fields, "namespace_by")
-        if not isinstance(name, str):
-            raise ParameterError(f"namespace_by returned {name!r:.80}; return a namespace's name")
-        return name
-
-    def _ruled(self, fields: Fields) -> Iterable[Mapping[str, Any]]:
-        """Yield the filter of the application, and that of the request, which only narrows it."""
-        if (rule := self._bound.get("filter_by")) is not None:
-            if (filters := _applied(rule, fields, "filter_by")) is None:
-                raise FilterError("filter_by returned None; return MetadataFilters, [] for all")
-            yield to_where(filters)
-        yield to_where(fields.get("hebbgraph_filters"))
+    def refresh(self, nodes: Sequence[BaseNode] | None = None) -> AddReport:
+        """Update the index to all nodes of its ``vector_index``: needed, if it cannot list them."""
+        if self._beneath is None:
+            raise ParameterError("there is no vector_index= to follow; insert or add nodes")
+        return self._beneath.refresh(self.index, nodes)
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         hits = self.recall(query_bundle)
@@ -214,19 +239,36 @@ class HebbianRetriever(Closing, BaseRetriever):
             self.index.close()
 
 
-def _applied(rule: Callable[[Fields], Any], fields: Fields, name: str) -> Any:
-    try:
-        return rule(fields)
-    except KeyError as error:
-        raise ParameterError(
-            f"{name} finds no {error.args[0]!r:.80} in the request; ask within "
-            "instrument_tags({...}) that have it"
-        ) from error
+# -- filters ------------------------------------------------------------------------------
 
 
-def _warn_if_empty(index: HebbianIndex | None, namespace: str) -> None:
-    # Hits are filled up to k, and seeds keep the embedder from being asked.
-    if index is None or not index.recall(_NO_WORDS, 1, seeds=()):
-        what = f"there is no namespace {namespace!r}" if index is None else f"{index!r} is empty"
-        text = f"{what}, so nothing can be found; add nodes first, or check path and namespace"
-        warnings.warn(text, UserWarning, stacklevel=4)
+def to_where(filters: MetadataFilters | None) -> dict[str, Any]:
+    """Return a filter of the index; ``{}`` lets everything pass."""
+    if not isinstance(filters, MetadataFilters | None):
+        raise FilterError(f"filters are MetadataFilters, got {type(filters).__name__}")
+    parts = [] if filters is None else [_part(part) for part in filters.filters]
+    if filters is None or not parts:
+        return {}
+    if filters.condition == FilterCondition.NOT:  # none of them may match
+        return {"$not": {"$or": parts}}
+    join = "$or" if filters.condition == FilterCondition.OR else "$and"
+    return {join: parts} if len(parts) > 1 else parts[0]
+
+
+def _part(part: MetadataFilter | MetadataFilters) -> dict[str, Any]:
+    if isinstance(part, MetadataFilters):
+        return to_where(part)
+    name = part.operator.value
+    is_empty = part.operator == FilterOperator.IS_EMPTY
+    return {part.key: {_SIGNS.get(name, f"${name}"): True if is_empty else part.value}}
+
+
+def of_nodes(
+    node_ids: Sequence[str] | None = None, doc_ids: Sequence[str] | None = None
+) -> Iterable[Mapping[str, Any]]:
+    """Yield filters for some nodes, and for those of some documents."""
+    if node_ids is not None:
+        ids = {"$in": list(node_ids)}
+        yield {"$or": [{"$id": ids}, {f"{NODE_KEY}.id": ids}]}
+    if doc_ids is not None:
+        yield {"$document_id": {"$in": list(doc_ids)}}

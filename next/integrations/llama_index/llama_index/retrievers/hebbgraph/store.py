@@ -1,4 +1,8 @@
-"""HebbianVectorStore: an index where LlamaIndex expects a vector store."""
+"""HebbianVectorStore: an index where LlamaIndex expects a vector store.
+
+LlamaIndex's ``IngestionPipeline`` hands only embedded nodes to its store. So one over a
+:class:`HebbianVectorStore` runs one more step, which gives bare nodes an empty embedding.
+"""
 
 from __future__ import annotations
 
@@ -7,20 +11,23 @@ from pathlib import Path
 from typing import Any, ClassVar, Unpack
 
 import fsspec
+from llama_index.core import QueryBundle
 from llama_index.core.base.embeddings.base import BaseEmbedding
-from llama_index.core.schema import BaseNode
+from llama_index.core.ingestion import IngestionPipeline
+from llama_index.core.instrumentation import get_dispatcher
+from llama_index.core.instrumentation.span_handlers.base import BaseSpanHandler
+from llama_index.core.schema import BaseNode, TransformComponent
 from llama_index.core.vector_stores import VectorStoreQuery, VectorStoreQueryResult
 from llama_index.core.vector_stores.types import BasePydanticVectorStore, MetadataFilters
 from pydantic import PrivateAttr
 
 from hebbgraph import HebbianIndex
+from hebbgraph.access import OpenOptions
 from hebbgraph.errors import ParameterError
-from llama_index.retrievers.hebbgraph.filters import of_nodes, to_where
-from llama_index.retrievers.hebbgraph.nodes import node_id_of, to_node
-from llama_index.retrievers.hebbgraph.opening import Closing, OpenOptions, open_index
-from llama_index.retrievers.hebbgraph.pipelines import store_bare_nodes
-from llama_index.retrievers.hebbgraph.retriever import HebbianRetriever
-from llama_index.retrievers.hebbgraph.writing import in_order, in_thread, write_nodes
+from hebbgraph.index.session import in_thread
+from llama_index.retrievers.hebbgraph.nodes import in_order, node_id_of, to_node, write_nodes
+from llama_index.retrievers.hebbgraph.opening import Closing, open_index
+from llama_index.retrievers.hebbgraph.retriever import HebbianRetriever, of_nodes, to_where
 
 __all__ = ["HebbianVectorStore"]
 
@@ -54,7 +61,6 @@ class HebbianVectorStore(Closing, BasePydanticVectorStore):
 
     stores_text: bool = True
     is_embedding_query: bool = False
-    takes_bare_nodes: ClassVar = True
 
     _index: HebbianIndex = PrivateAttr()
     _is_owner: bool = PrivateAttr()
@@ -72,14 +78,14 @@ class HebbianVectorStore(Closing, BasePydanticVectorStore):
         super().__init__(stores_text=True, is_embedding_query=opened.embedder is not None)
         self._index, self._is_owner = opened, is_owner
         self._retriever = HebbianRetriever(opened)
-        store_bare_nodes()
+        _store_bare_nodes()
 
     @property
     def index(self) -> HebbianIndex:
         """The index."""
         return self._index
 
-    client = index
+    client: ClassVar = index
 
     def add(self, nodes: Sequence[BaseNode], **kwargs: Any) -> list[str]:
         """Add nodes, which are not modified, and return their ids; the same node replaces."""
@@ -88,9 +94,6 @@ class HebbianVectorStore(Closing, BasePydanticVectorStore):
 
     def delete(self, ref_doc_id: str, **delete_kwargs: Any) -> None:
         """Delete the nodes of a document; an unknown one is ignored."""
-        if not isinstance(ref_doc_id, str):
-            got = f"delete takes the id of a document, got {ref_doc_id!r:.80}"
-            raise ParameterError(f"{got}; clear() deletes all")
         self._index.delete(document_id=ref_doc_id)
 
     def delete_nodes(
@@ -104,8 +107,7 @@ class HebbianVectorStore(Closing, BasePydanticVectorStore):
 
     def clear(self) -> None:
         """Delete all nodes of this namespace."""
-        if ids := self._index.ids():
-            self._index.delete(ids)
+        self._index.delete(self._index.ids())
 
     def get_nodes(
         self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None
@@ -130,25 +132,22 @@ class HebbianVectorStore(Closing, BasePydanticVectorStore):
             )
         # LlamaIndex's own retriever passes [] where it restricts nothing.
         wheres = [to_where(query.filters), *of_nodes(query.node_ids or None, query.doc_ids or None)]
-        recall = self._retriever.ask(
-            query.query_str or "",
-            query.similarity_top_k,
-            wheres,
-            vector=None if by_words else query.query_embedding,
-            seeds=() if by_words else None,
-        )
+        embedding = None if by_words else query.query_embedding
+        bundle = QueryBundle(query.query_str or "", embedding=embedding)
+        seeds = () if by_words else None
+        recall = self._retriever.ask(bundle, query.similarity_top_k, wheres, seeds=seeds)
         return VectorStoreQueryResult(
             nodes=[to_node(hit) for hit in recall],
             similarities=[float(hit.score) for hit in recall],
             ids=[node_id_of(hit) for hit in recall],
         )
 
-    async_add = in_thread(add)
-    adelete = in_thread(delete)
-    adelete_nodes = in_thread(delete_nodes)
-    aclear = in_thread(clear)
-    aget_nodes = in_thread(get_nodes)
-    aquery = in_thread(query)
+    async_add: ClassVar = in_thread(add)
+    adelete: ClassVar = in_thread(delete)
+    adelete_nodes: ClassVar = in_thread(delete_nodes)
+    aclear: ClassVar = in_thread(clear)
+    aget_nodes: ClassVar = in_thread(get_nodes)
+    aquery: ClassVar = in_thread(query)
 
     def persist(self, persist_path: str, fs: fsspec.AbstractFileSystem | None = None) -> None:
         """Do nothing: what is written is stored at ``path``; an index in memory is an error."""
@@ -159,3 +158,41 @@ class HebbianVectorStore(Closing, BasePydanticVectorStore):
         """Close the index, unless it was opened elsewhere."""
         if self._is_owner:
             self._index.close()
+
+
+class _MarkBare(TransformComponent):
+    """Gives nodes without an embedding an empty one, which the store ignores."""
+
+    kind: str = "HebbgraphMarkBare"  # tells it apart in a pipeline's cache
+
+    def __call__(self, nodes: Sequence[BaseNode], **kwargs: Any) -> Sequence[BaseNode]:
+        for node in nodes:
+            node.embedding = [] if node.embedding is None else node.embedding
+        return nodes
+
+
+class _PipelineWatcher(BaseSpanHandler[Any]):
+    """Adds the transformation when a pipeline starts; takes empty embeddings back at its end."""
+
+    def new_span(self, id_: str, bound_args: Any, instance: Any = None, *_: Any, **__: Any) -> None:
+        store = getattr(instance, "vector_store", None)
+        if isinstance(instance, IngestionPipeline) and isinstance(store, HebbianVectorStore):
+            steps = [step for step in instance.transformations if type(step) is not _MarkBare]
+            instance.transformations = [*steps, _MarkBare()]
+
+    def prepare_to_exit_span(
+        self, id_: str, bound_args: Any, instance: Any = None, result: Any = None, **_: Any
+    ) -> None:
+        if isinstance(instance, IngestionPipeline) and isinstance(result, list):
+            for node in result:
+                node.embedding = node.embedding or None
+
+    def prepare_to_drop_span(self, *_: Any, **__: Any) -> None:
+        pass
+
+
+def _store_bare_nodes() -> None:
+    """Watch pipelines; once for the process is enough."""
+    root = get_dispatcher()
+    if not any(isinstance(handler, _PipelineWatcher) for handler in root.span_handlers):
+        root.span_handlers = [*root.span_handlers, _PipelineWatcher()]

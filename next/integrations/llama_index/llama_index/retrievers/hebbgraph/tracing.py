@@ -46,8 +46,6 @@ _ENDS = (llm.LLMChatEndEvent, llm.LLMCompletionEndEvent)
 _PARTS_OR_ENDS = (llm.LLMChatInProgressEvent, llm.LLMCompletionInProgressEvent, *_ENDS)
 #: The first line of a passage that the framework or a CitationFormatter numbered.
 _HEAD = re.compile(r"\s*(?:Source \d+:|\[\d+\][^\n]*)\n")
-
-
 #: Of each trace the latest are kept.
 _latest = partial(deque[Any], maxlen=200)
 
