@@ -6,7 +6,7 @@ from typing import Any
 from langchain.agents import create_agent
 from langchain_core.documents import Document
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_hebbgraph import CitationLearner, HebbianRetriever, create_citing_retriever_tool
 
@@ -46,7 +46,7 @@ agent = create_agent(Scripted(), [tool])
 
 learner = CitationLearner(retriever, actor="assistant")
 question = "Which cake may Ann have for her birthday?"
-state = agent.invoke({"messages": [("user", question)]}, {"callbacks": [learner]})
+state = agent.invoke({"messages": [HumanMessage(question)]}, {"callbacks": [learner]})
 print(state["messages"][-1].content)
 learner.close()
 

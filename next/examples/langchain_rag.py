@@ -7,7 +7,7 @@ from langchain_core.documents import Document
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
-from langchain_core.runnables import RunnablePassthrough
+from langchain_core.runnables import RunnableConfig, RunnablePassthrough
 from langchain_hebbgraph import CitationLearner, HebbianRetriever, citation_prompt, format_documents
 
 notes = {
@@ -46,7 +46,7 @@ reworded = "We cannot come: do we get our money back?"
 print("before:", found(reworded))
 
 learner = CitationLearner(retriever)
-config = {"callbacks": [learner], "configurable": {"user_id": "ann"}}
+config: RunnableConfig = {"callbacks": [learner], "configurable": {"user_id": "ann"}}
 print(chain.invoke("Do I get my money back when I cannot come?", config).content)
 learner.close()  # it learns in the background; this waits
 

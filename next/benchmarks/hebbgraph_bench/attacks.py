@@ -52,6 +52,7 @@ def measure(
         for question, right in asked:
             recall = index.recall(question, k=10)
             wrong = next(hit.id for hit in reversed(recall.hits) if hit.id != right)
+            says: list[tuple[str, list[str], list[str]]]
             says = [(f"honest {at}", [right], []) for at in range(honest)]
             says += [
                 (f"bad {at}", [] if rejects else [wrong], [right] if rejects else [])

@@ -27,7 +27,8 @@ from llama_index.core import VectorStoreIndex
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.llms import MockLLM
 from llama_index.core.retrievers import QueryFusionRetriever
-from llama_index.core.schema import TextNode
+from llama_index.core.retrievers.fusion_retriever import FUSION_MODES
+from llama_index.core.schema import BaseNode, TextNode
 from llama_index.retrievers import hebbgraph as llama
 from llama_index.retrievers.bm25 import BM25Retriever as LlamaBM25Retriever
 
@@ -107,11 +108,8 @@ def langchain(embedder: CachedModel | None) -> Iterable[tuple[str, Ask, Any]]:
         store.add_documents(titled)
         vectors = store.as_retriever(search_kwargs={"k": K})
         yield "InMemoryVectorStore", asking(vectors), None
-        yield (
-            "EnsembleRetriever of both",
-            asking(EnsembleRetriever(retrievers=[bm25, vectors])),
-            None,
-        )
+        both = EnsembleRetriever(retrievers=[bm25, vectors], weights=[0.5, 0.5])
+        yield "EnsembleRetriever of both", asking(both), None
         own = HebbianRetriever.from_documents(made, model, k=K)
         yield "HebbianRetriever with vectors", asking(own), own
         over = HebbianRetriever(path=":memory:", vectorstore=store, k=K)
@@ -131,7 +129,7 @@ def asking(retriever: Any) -> Ask:
 
 def llama_index(embedder: CachedModel | None) -> Iterable[tuple[str, Ask, Any]]:
     """Yield the same of LlamaIndex."""
-    made = [
+    made: list[BaseNode] = [
         TextNode(text=text, id_=name, metadata={"title": name}) for name, text in passages().items()
     ]
     bm25 = LlamaBM25Retriever.from_defaults(nodes=made, similarity_top_k=K)
@@ -142,9 +140,13 @@ def llama_index(embedder: CachedModel | None) -> Iterable[tuple[str, Ask, Any]]:
         vectors = index.as_retriever(similarity_top_k=K)
         yield "VectorStoreIndex", retrieving(vectors), None
         fusion = QueryFusionRetriever(
-            [bm25, vectors], num_queries=1, mode="reciprocal_rerank", similarity_top_k=K,
-            use_async=False, llm=MockLLM(),
-        )  # type: ignore[arg-type]  # fmt: skip
+            [bm25, vectors],
+            num_queries=1,
+            mode=FUSION_MODES.RECIPROCAL_RANK,
+            similarity_top_k=K,
+            use_async=False,
+            llm=MockLLM(),
+        )
         yield "QueryFusionRetriever of both", retrieving(fusion), None
         own = llama.HebbianRetriever.from_nodes(
             made, path=":memory:", embed_model=model, similarity_top_k=K
@@ -203,14 +205,15 @@ def after_learning(
 ) -> Ask:
     """Return answers to each wording, after lessons on the other wording of each question."""
     answers: dict[str, list[str]] = {}
-    for is_taught in (lambda q: q.kind == "reworded"), (lambda q: q.kind != "reworded"):
+    for reworded in (True, False):
+        taught = [question for question in made if (question.kind == "reworded") is reworded]
         index.forget(everything=True)
-        for actor, question in product(ACTORS, filter(is_taught, made)):
+        for actor, question in product(ACTORS, taught):
             made_for = recall(question.text)
             shown = [hit.id for hit in made_for[:SHOWN]]
             if cited := [id_ for id_ in shown if id_ in question.gold]:
                 index.reinforce(made_for, cited=cited, shown=shown, actor=actor)
-        answers |= {q.text: ask(q.text) for q in made if not is_taught(q)}
+        answers |= {q.text: ask(q.text) for q in made if q not in taught}
     return answers.__getitem__
 
 

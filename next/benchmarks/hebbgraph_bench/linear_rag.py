@@ -176,12 +176,11 @@ class LinearRAG(Static):
     def _walk(self, reset: _Floats) -> _Floats:
         """Return the stationary shares of a walk that returns to where it began."""
         start = reset / reset.sum()
-        shares = start
+        shares: _Floats = start
         for _ in range(100):
             walked = np.bincount(self._target, self._share * shares[self._source], len(reset))
             walked = walked + shares[self._alone].sum() * start
-            following = _DAMPING * walked + (1 - _DAMPING) * start
-            if np.abs(following - shares).sum() < 1e-6:
+            before, shares = shares, _DAMPING * walked + (1 - _DAMPING) * start
+            if np.abs(shares - before).sum() < 1e-6:
                 break
-            shares = following
-        return following
+        return shares

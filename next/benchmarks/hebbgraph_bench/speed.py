@@ -44,7 +44,8 @@ class RandomVectors:
         self._dimension = dimension
 
     def embed_query(self, text: str) -> list[float]:
-        return self._vector(text).tolist()
+        vector: list[float] = self._vector(text).tolist()
+        return vector
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         return [self._vector(text).tolist() for text in texts]
@@ -183,8 +184,9 @@ def words(path: str, questions: Sequence[str], corpus: str) -> dict[str, Any]:
     import bm25s
     import tantivy
 
-    from hebbgraph.recall.snapshot import Caches, Snapshot
+    from hebbgraph.recall.snapshot import Snapshot
     from hebbgraph.recall.words import WordSearch
+    from hebbgraph.store.database import Caches
     from hebbgraph.text.context import text_words, tokenize_texts
     from hebbgraph.text.query import query_terms
 
