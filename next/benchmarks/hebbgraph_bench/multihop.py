@@ -39,12 +39,14 @@ def build(file: Path, out: Path, *, at_most: int | None = None) -> None:
     queries = []
     for row in _rows(file)[:at_most]:
         supporting = []
-        for title, text, is_supporting in _paragraphs(row, file):
+        for title, text, is_supporting in _paragraphs(row):
             id_ = ids.setdefault((title, text), f"p{len(ids)}")
             if is_supporting:
                 supporting.append(id_)
         name = str(row.get("_id") or row["id"])
         queries.append({"id": name, "question": row["question"], "supporting_ids": supporting})
+    if not ids:
+        raise SetError(f"{file}: expected questions with paragraphs or context, got none")
     corpus = [{"id": id_, "title": title, "text": text} for (title, text), id_ in ids.items()]
     write_set(out, corpus, queries, order="shuffled")
 
@@ -60,7 +62,7 @@ def _rows(file: Path) -> list[dict[str, Any]]:
         raise SetError(f"{file}: expected JSON, or JSON lines; {error}") from error
 
 
-def _paragraphs(row: dict[str, Any], file: Path) -> Iterator[tuple[str, str, bool]]:
+def _paragraphs(row: dict[str, Any]) -> Iterator[tuple[str, str, bool]]:
     """Yield title and text of each paragraph, and whether it answers the question."""
     if "paragraphs" in row:
         for paragraph in row["paragraphs"]:
@@ -68,6 +70,5 @@ def _paragraphs(row: dict[str, Any], file: Path) -> Iterator[tuple[str, str, boo
     elif "context" in row:
         supporting = {title for title, _ in row["supporting_facts"]}
         for title, sentences in row["context"]:
-            yield title, "".join(sentences).strip(), title in supporting
-    else:
-        raise SetError(f"{file}: expected questions with paragraphs or context, got {list(row)}")
+            text = " ".join(sentence.strip() for sentence in sentences)
+            yield title, text, title in supporting
