@@ -18,6 +18,8 @@ CEILINGS = {
     "next/integrations/langchain": (1_800, 13),
     "next/integrations/llama_index": (1_800, 13),
     "next/extensions/server": (2_400, 22),
+    "next/benchmarks": (5_000, 40),
+    "next/usebench": (3_000, 30),
     "next/tests": (20_000, 200),
 }
 MODULE_LINES, FUNCTION_LINES = 400, 60

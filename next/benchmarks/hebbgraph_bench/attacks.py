@@ -1,21 +1,21 @@
 """What invented names can do: reciprocal rank of the right chunk, for the very question.
 
-usage: PYTHON attacks.py SET...      folders with corpus.jsonl and queries.jsonl
-
 Honest readers cite a right chunk of each of 20 questions, attackers a wrong one that search also
 found, or reject the right one. Then the questions are asked again. Nobody is trusted.
 """
 
 from __future__ import annotations
 
-import json
+import argparse
 import random
-import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 from hebbgraph import HebbianIndex, Settings
 from hebbgraph.records import Recall
+from hebbgraph_bench.sets import add_options, opened_set
+from usebench.tables import markdown, number
+
+QUESTIONS = 20
 
 #: Attack: honest names, attackers' names, whether they reject the right chunk, quorum.
 ATTACKS = {
@@ -52,6 +52,7 @@ def measure(
         for question, right in asked:
             recall = index.recall(question, k=10)
             wrong = next(hit.id for hit in reversed(recall.hits) if hit.id != right)
+            says: list[tuple[str, list[str], list[str]]]
             says = [(f"honest {at}", [right], []) for at in range(honest)]
             says += [
                 (f"bad {at}", [] if rejects else [wrong], [right] if rejects else [])
@@ -64,31 +65,18 @@ def measure(
         return sum(ranks) / len(ranks)
 
 
-def main() -> None:
-    folders = [Path(argument) for argument in sys.argv[1:]]
-    table: dict[str, list[float]] = {name: [] for name in ATTACKS}
-    for folder in folders:
-        lines = (folder / "corpus.jsonl").read_text("utf-8").splitlines()
-        chunks = [
-            {"id": row["id"], "title": row.get("title") or "", "text": row["text"]}
-            for row in map(json.loads, lines)
-            if row["text"].strip()
-        ]
-        held = {chunk["id"] for chunk in chunks}
-        lines = (folder / "queries.jsonl").read_text("utf-8").splitlines()
-        right_of = {
-            row["question"]: right[0]
-            for row in map(json.loads, lines)
-            if (right := [id_ for id_ in row["supporting_ids"] if id_ in held])
-        }
-        asked = random.Random(0).sample(sorted(right_of.items()), 20)
-        for name, attack in ATTACKS.items():
-            table[name].append(measure(chunks, asked, attack))
-    print("| attack |", " | ".join(folder.name for folder in folders), "|")
-    print("|---|" + "---|" * len(folders))
-    for name, values in table.items():
-        print(f"| {name} |", " | ".join(f"{value:.2f}" for value in values), "|")
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_options(parser)
 
 
-if __name__ == "__main__":
-    main()
+def run(options: argparse.Namespace) -> int:
+    rows = [[name] for name in ATTACKS]
+    for name in options.sets:
+        uses = opened_set(name, options, order="shuffled")
+        chunks = [{"id": p.id, "title": p.title, "text": p.text} for p in uses.passages]
+        right_of = {event.question: next(iter(event.relevant)) for event in uses.events}
+        asked = random.Random(options.seed).sample(sorted(right_of.items()), QUESTIONS)
+        for row, attack in zip(rows, ATTACKS.values(), strict=True):
+            row.append(number(measure(chunks, asked, attack)))
+    print(markdown("Mean reciprocal rank of the right chunk", ["attack", *options.sets], rows))
+    return 0

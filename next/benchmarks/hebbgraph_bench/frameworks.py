@@ -1,9 +1,7 @@
-"""Questions in two wordings, against what people use in LangChain and LlamaIndex today.
+"""Questions in two wordings, beside what people use in LangChain and LlamaIndex today.
 
-usage: PYTHON frameworks.py [MODEL]      the folder of a sentence-transformers model
-
-Forty passages of an invented island (data/harrow.md, a heading and a text each) and thirty things
-to know, each asked plainly and in other words. Sixteen are in one passage, fourteen take two.
+Forty passages of an invented island (harrow) and thirty things to know, each asked plainly and in
+other words. Sixteen are in one passage, fourteen take two.
 "Learned" means that three users asked the other wording of each question, and their answers cited
 what they needed of the first five passages; no question that counts was ever taught. Printed are
 R@5 and the mean reciprocal rank of the first passage that is needed.
@@ -11,12 +9,11 @@ R@5 and the mean reciprocal rank of the first passage that is needed.
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
-import sys
 from collections.abc import Callable, Iterable
 from itertools import product
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from langchain_classic.retrievers import EnsembleRetriever
@@ -30,13 +27,15 @@ from llama_index.core import VectorStoreIndex
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.llms import MockLLM
 from llama_index.core.retrievers import QueryFusionRetriever
-from llama_index.core.schema import TextNode
+from llama_index.core.retrievers.fusion_retriever import FUSION_MODES
+from llama_index.core.schema import BaseNode, TextNode
 from llama_index.retrievers import hebbgraph as llama
 from llama_index.retrievers.bm25 import BM25Retriever as LlamaBM25Retriever
 
-from hebbgraph import HebbianIndex, Recall, SentenceTransformerEmbedder
+from hebbgraph import HebbianIndex, Recall
+from hebbgraph_bench.embedding import CachedModel
+from hebbgraph_bench.sets import HARROW
 
-DATA = Path(__file__).parent / "data"
 K = 10
 SHOWN = 5  # passages from which an answer cites
 ACTORS = ("ann", "ben", "cid")
@@ -51,25 +50,20 @@ class Question(NamedTuple):
 
 
 def passages() -> dict[str, str]:
-    parts = re.split(r"^# (.+)\n\n", (DATA / "harrow.md").read_text("utf-8"), flags=re.MULTILINE)
-    return dict(zip(parts[1::2], map(str.strip, parts[2::2]), strict=True))
+    lines = (HARROW / "corpus.jsonl").read_text("utf-8").splitlines()
+    return {row["id"]: row["text"] for row in map(json.loads, lines)}
 
 
 def questions() -> list[Question]:
-    made = []
-    for line in (DATA / "harrow.jsonl").read_text("utf-8").splitlines():
-        said = json.loads(line)
-        kind = "lookup" if len(said["gold"]) == 1 else "two passages"
-        plain, reworded = said["question"], said["reworded"]
-        made.append(Question(plain, said["gold"], kind))
-        made.append(Question(reworded, said["gold"], "reworded"))
-    return made
+    lines = (HARROW / "queries.jsonl").read_text("utf-8").splitlines()
+    rows = map(json.loads, lines)
+    return [Question(row["question"], row["supporting_ids"], row["type"]) for row in rows]
 
 
 class LangChainModel(Embeddings):
     """A sentence-transformers model for LangChain, without its package for them."""
 
-    def __init__(self, embedder: SentenceTransformerEmbedder) -> None:
+    def __init__(self, embedder: CachedModel) -> None:
         self.model_name, self._embedder = "benchmark", embedder
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
@@ -101,7 +95,7 @@ class LlamaModel(BaseEmbedding):
 # -- what is compared -----------------------------------------------------------------------
 
 
-def langchain(embedder: SentenceTransformerEmbedder | None) -> Iterable[tuple[str, Ask, Any]]:
+def langchain(embedder: CachedModel | None) -> Iterable[tuple[str, Ask, Any]]:
     """Yield names, functions from a question to ids, and the retriever, if it learns."""
     made = [Document(text, id=name, metadata={"title": name}) for name, text in passages().items()]
     # BM25Retriever and vector stores read no title.
@@ -114,11 +108,8 @@ def langchain(embedder: SentenceTransformerEmbedder | None) -> Iterable[tuple[st
         store.add_documents(titled)
         vectors = store.as_retriever(search_kwargs={"k": K})
         yield "InMemoryVectorStore", asking(vectors), None
-        yield (
-            "EnsembleRetriever of both",
-            asking(EnsembleRetriever(retrievers=[bm25, vectors])),
-            None,
-        )
+        both = EnsembleRetriever(retrievers=[bm25, vectors], weights=[0.5, 0.5])
+        yield "EnsembleRetriever of both", asking(both), None
         own = HebbianRetriever.from_documents(made, model, k=K)
         yield "HebbianRetriever with vectors", asking(own), own
         over = HebbianRetriever(path=":memory:", vectorstore=store, k=K)
@@ -136,9 +127,9 @@ def asking(retriever: Any) -> Ask:
     return lambda question: [str(found.id) for found in retriever.invoke(question)][:K]
 
 
-def llama_index(embedder: SentenceTransformerEmbedder | None) -> Iterable[tuple[str, Ask, Any]]:
+def llama_index(embedder: CachedModel | None) -> Iterable[tuple[str, Ask, Any]]:
     """Yield the same of LlamaIndex."""
-    made = [
+    made: list[BaseNode] = [
         TextNode(text=text, id_=name, metadata={"title": name}) for name, text in passages().items()
     ]
     bm25 = LlamaBM25Retriever.from_defaults(nodes=made, similarity_top_k=K)
@@ -149,9 +140,13 @@ def llama_index(embedder: SentenceTransformerEmbedder | None) -> Iterable[tuple[
         vectors = index.as_retriever(similarity_top_k=K)
         yield "VectorStoreIndex", retrieving(vectors), None
         fusion = QueryFusionRetriever(
-            [bm25, vectors], num_queries=1, mode="reciprocal_rerank", similarity_top_k=K,
-            use_async=False, llm=MockLLM(),
-        )  # type: ignore[arg-type]  # fmt: skip
+            [bm25, vectors],
+            num_queries=1,
+            mode=FUSION_MODES.RECIPROCAL_RANK,
+            similarity_top_k=K,
+            use_async=False,
+            llm=MockLLM(),
+        )
         yield "QueryFusionRetriever of both", retrieving(fusion), None
         own = llama.HebbianRetriever.from_nodes(
             made, path=":memory:", embed_model=model, similarity_top_k=K
@@ -210,29 +205,31 @@ def after_learning(
 ) -> Ask:
     """Return answers to each wording, after lessons on the other wording of each question."""
     answers: dict[str, list[str]] = {}
-    for is_taught in (lambda q: q.kind == "reworded"), (lambda q: q.kind != "reworded"):
+    for reworded in (True, False):
+        taught = [question for question in made if (question.kind == "reworded") is reworded]
         index.forget(everything=True)
-        for actor, question in product(ACTORS, filter(is_taught, made)):
+        for actor, question in product(ACTORS, taught):
             made_for = recall(question.text)
             shown = [hit.id for hit in made_for[:SHOWN]]
             if cited := [id_ for id_ in shown if id_ in question.gold]:
                 index.reinforce(made_for, cited=cited, shown=shown, actor=actor)
-        answers |= {q.text: ask(q.text) for q in made if not is_taught(q)}
+        answers |= {q.text: ask(q.text) for q in made if q not in taught}
     return answers.__getitem__
 
 
-def main(folder: str | None) -> None:
-    embedder = None if folder is None else SentenceTransformerEmbedder(folder, device="cpu")
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--embedder", metavar="MODEL", help="a model, or minilm")
+
+
+def run(options: argparse.Namespace) -> int:
+    embedder = CachedModel(options.embedder) if options.embedder else None
     made = questions()
     for framework, rivals in (("LangChain", langchain), ("LlamaIndex", llama_index)):
         print(f"\n| {framework}, R@5 / MRR | lookup | two passages | reworded | all |")
         print("|---|---|---|---|---|")
-        for name, ask, own in rivals(embedder):
+        for name, ask, learner in rivals(embedder):
             print(row(name, ask, made), flush=True)
-            if own is not None:
-                learned = after_learning(ask, own.index, recalling(own), made)
+            if learner is not None:
+                learned = after_learning(ask, learner.index, recalling(learner), made)
                 print(row(f"{name}, learned", learned, made), flush=True)
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:2] or [None])
+    return 0

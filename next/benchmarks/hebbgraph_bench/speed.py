@@ -1,15 +1,13 @@
 """What an index costs: building, opening, asking, adding one, deleting one, memory.
 
-usage: PYTHON speed.py build CORPUS.jsonl INDEX [--vectors N]
-       PYTHON speed.py ask INDEX QUESTIONS.json [--vectors N]
-       PYTHON speed.py change INDEX CORPUS.jsonl [--vectors N]     works on a copy
-       PYTHON speed.py beside INDEX QUESTIONS.json CORPUS.jsonl    recalls beside a busy writer
-       PYTHON speed.py words INDEX QUESTIONS.json CORPUS.jsonl     BM25 beside Tantivy and bm25s
+    build CORPUS.jsonl INDEX [--vectors N]
+    ask INDEX QUESTIONS.json [--vectors N]
+    change INDEX CORPUS.jsonl [--vectors N]     works on a copy
+    beside INDEX QUESTIONS.json CORPUS.jsonl    recalls beside a busy writer
+    words INDEX QUESTIONS.json CORPUS.jsonl     BM25 beside Tantivy and bm25s
 
 CORPUS has a line {"id", "title", "text"} for each chunk, QUESTIONS is a list of str. Each call
 prints one line of JSON. Times are milliseconds of processor time (wall time where it says so).
-Only names that both editions have are used (but for ``words``), so either can be measured by the
-Python of its environment.
 """
 
 from __future__ import annotations
@@ -32,6 +30,10 @@ from typing import Any
 import numpy as np
 
 from hebbgraph import HebbianIndex
+from hebbgraph.errors import ParameterError
+
+#: How many paths each measurement takes.
+_PATHS = {"build": 2, "ask": 2, "change": 2, "beside": 3, "words": 3}
 
 
 class RandomVectors:
@@ -42,7 +44,8 @@ class RandomVectors:
         self._dimension = dimension
 
     def embed_query(self, text: str) -> list[float]:
-        return self._vector(text).tolist()
+        vector: list[float] = self._vector(text).tolist()
+        return vector
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         return [self._vector(text).tolist() for text in texts]
@@ -181,8 +184,9 @@ def words(path: str, questions: Sequence[str], corpus: str) -> dict[str, Any]:
     import bm25s
     import tantivy
 
-    from hebbgraph.recall.snapshot import Caches, Snapshot
+    from hebbgraph.recall.snapshot import Snapshot
     from hebbgraph.recall.words import WordSearch
+    from hebbgraph.store.database import Caches
     from hebbgraph.text.context import text_words, tokenize_texts
     from hebbgraph.text.query import query_terms
 
@@ -235,13 +239,16 @@ def words(path: str, questions: Sequence[str], corpus: str) -> dict[str, Any]:
     return result
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=["build", "ask", "change", "beside", "words"])
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("what", choices=list(_PATHS))
     parser.add_argument("paths", nargs="+")
     parser.add_argument("--vectors", type=int, default=0, metavar="N")
-    options = parser.parse_args()
+
+
+def run(options: argparse.Namespace) -> int:
     first, *others = options.paths
+    if len(options.paths) != _PATHS[options.what]:
+        raise ParameterError(f"{options.what} takes {_PATHS[options.what]} paths")
     if options.what == "build":
         result = build(first, others[0], options.vectors)
     elif options.what == "ask":
@@ -252,7 +259,4 @@ def main() -> None:
         call = beside if options.what == "beside" else words
         result = call(first, json.loads(Path(others[0]).read_text()), others[1])
     print(json.dumps({"what": options.what, "index": os.path.basename(first), **result}))
-
-
-if __name__ == "__main__":
-    main()
+    return 0
