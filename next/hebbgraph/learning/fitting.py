@@ -28,11 +28,12 @@ from hebbgraph.formulas.fitting import (
     scores_of,
 )
 from hebbgraph.learning.folding import own_weights
-from hebbgraph.learning.lessons import LessonRow, chosen_lessons, first_lessons
+from hebbgraph.learning.lessons import LessonRow, lessons_of
 from hebbgraph.learning.memory import evidence_of, products, share_taught
 from hebbgraph.records import Evaluation
 from hebbgraph.store.database import Cache, Database, Session
 from hebbgraph.store.meta import read_counts, read_json, write_counts, write_meta
+from hebbgraph.store.postings import portions
 
 __all__ = ["evaluate", "fit_if_due", "read_trust"]
 
@@ -58,11 +59,10 @@ def fit_if_due(database: Database, *, quorum: int, anew: bool = False) -> None:
         n, fitted = _powers(session)
         if n == fitted and not (anew and n):
             return
-        lessons = first_lessons(session, n)
-        trust = _fitted(session, _drawn(lessons), quorum) if n else Trust()
-    ids = [lesson.id for lesson in lessons]
+        ids = _first(session, n)
+        trust = _fitted(session, _drawn(session, ids), quorum) if n else Trust()
     with database.write() as session:
-        if ids != [lesson.id for lesson in first_lessons(session, n)]:
+        if ids != _first(session, n):
             return
         write_counts(session, read_counts(session))
         write_meta(session, {"trust": json.dumps({"n": n, **asdict(trust)})})
@@ -73,7 +73,8 @@ def evaluate(database: Database, *, quorum: int) -> Evaluation:
     with database.read() as session:
         trust = read_trust(session)
         shares = trust.vectors, trust.graph
-        exams = _exams(session, _drawn(chosen_lessons(session, {})), quorum, shares)
+        drawn = _drawn(session, _first(session, int(session.meta.get("lessons", "0"))))
+        exams = _exams(session, drawn, quorum, shares)
     if not len(exams.cited):
         return Evaluation(questions=0, untaught=0.0, taught=0.0, error=0.0)
     plain, taught = scores_of(exams, trust)
@@ -93,9 +94,21 @@ def _powers(session: Session) -> tuple[int, int]:
     return power, (read_json(session, "trust") or {"n": 0})["n"]
 
 
-def _drawn(lessons: Sequence[LessonRow]) -> list[LessonRow]:
-    able = [lesson for lesson in lessons if lesson.body["cited"] and lesson.body["scores"]]
-    return sorted(able, key=lambda one: hashlib.blake2b(one.id.encode()).digest())[:_MOST]
+def _first(session: Session, n: int) -> list[str]:
+    """Return the ids of the first n lessons in force."""
+    return [id_ for (id_,) in session.rows("SELECT id FROM $lesson ORDER BY seq LIMIT ?", n)]
+
+
+def _drawn(session: Session, ids: list[str]) -> list[LessonRow]:
+    """Return the first lessons by the hash of their ids that can be exams."""
+    ids = sorted(ids, key=lambda id_: hashlib.blake2b(id_.encode()).digest())
+    drawn: list[LessonRow] = []
+    for part in portions(ids, _MOST):
+        lessons = lessons_of(session, part)
+        drawn += (one for one in lessons if one.body["cited"] and one.body["scores"])
+        if len(drawn) >= _MOST:
+            break
+    return drawn[:_MOST]
 
 
 def _fitted(session: Session, lessons: Sequence[LessonRow], quorum: int) -> Trust:

@@ -29,8 +29,8 @@ __all__ = [
     "cue_of_tag",
     "cue_of_word",
     "cue_on_path",
-    "first_lessons",
     "insert_lesson",
+    "lessons_of",
     "lessons_on",
     "path_cues",
     "question_cues",
@@ -188,10 +188,11 @@ def read_lesson(row: tuple[Any, ...]) -> LessonRow:
     )
 
 
-def first_lessons(session: Session, n: int) -> list[LessonRow]:
-    """Return the first n lessons in force."""
-    sql = f"SELECT {_COLUMNS} FROM $lesson ORDER BY seq LIMIT ?"
-    return [read_lesson(row) for row in session.rows(sql, n)]
+def lessons_of(session: Session, ids: list[str]) -> list[LessonRow]:
+    """Return lessons by id, in the order of the ids."""
+    sql = f"SELECT {_COLUMNS} FROM $lesson WHERE id = ANY(?)"
+    found = {row[1]: read_lesson(row) for row in session.rows(sql, ids)}
+    return [found[id_] for id_ in ids]
 
 
 def chosen_lessons(session: Session, chosen: Mapping[str, Any]) -> list[LessonRow]:
