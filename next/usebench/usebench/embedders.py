@@ -124,7 +124,7 @@ class Model:
         new = [text for text in dict.fromkeys(texts) if (self.name, text) not in self._cache]
         if new:
             vectors = self._loaded[self.name].encode(
-                new, batch_size=8, normalize_embeddings=True, show_progress_bar=False
+                new, batch_size=32, normalize_embeddings=True, show_progress_bar=False
             )
             for text, vector in zip(new, vectors, strict=True):
                 self._cache[self.name, text] = vector
