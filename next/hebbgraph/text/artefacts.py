@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["is_artefact", "without_links"]
+from hebbgraph.text.tokens import WORD_LISTS
+
+__all__ = ["FILE_ENDING", "is_artefact", "without_links"]
 
 _LINK = re.compile(
     r"(?i)(?:[a-z][a-z0-9+.-]*://|\bwww\.|\bmailto:)\S*"
@@ -15,13 +17,8 @@ _LINK = re.compile(
     r"|^[\"'(\[`]*</?[a-z][\w-]*+|\b[\w-]++=\"[^\"]*+|&#?[a-z0-9]++;"  # <div, class="x", &nbsp;
     r"|:[a-z][\w:+.-]{0,40}:(?=`)"  # :func:`main`
 )
-_FILE = re.compile(
-    r"(?i)(?:[\w-]++[./\\])+(?:adoc|avi|bat|bmp|c|cc|cfg|conf|cpp|cs|css|csv|dll|docx?|exe|gif|go|gz"
-    r"|h|hpp|html?|ico|ini|ipynb|jar|java|jpe?g|json|jsx?|kt|lock|log|lua|m?js|markdown|md|mov|mp[34]"
-    r"|odt|pdf|php|png|pptx?|ps1|py|pyc|rb|rs|rst|scss|sh|so|sql|svg|swift|tar|tex|tgz|tiff?|toml"
-    r"|tsx?|txt|wasm|wav|webp|whl|xhtml|xlsx?|xml|ya?ml|zip"
-    r"|com|edu|gov|info|io|net|org|dev)"
-)
+FILE_ENDING = "|".join(WORD_LISTS["file_endings"].split())
+_FILE = re.compile(rf"(?i)(?:[\w-]++[./\\])+(?:{FILE_ENDING})")
 _HASH = re.compile(
     r"(?i)(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 )

@@ -186,11 +186,7 @@ class _Reader:
 
 
 def _plain(heading: str) -> str:
-    """Return the text of a heading without its markup.
-
-    >>> _plain("The `_x_<T>` of [*Ada*](a.md), a_b_c and _so_ on")
-    'The _x_<T> of Ada, a_b_c and so on'
-    """
+    """Return the text of a heading without its markup, as in "The `_x_` of [*Ada*](a.md)"."""
     parts = _HEADING_LINK.sub(r"\1", heading).split("`")
     parts[::2] = (_MARKUP.sub(r"\2", part) for part in parts[::2])  # outside of code
     return " ".join("".join(parts).split())
@@ -226,11 +222,7 @@ def sole_title(sections: Iterable[Section]) -> str:
 
 
 def _heading_anchors(titles: Iterable[str]) -> list[str]:
-    """Return the anchors that GitHub makes for the headings of a document.
-
-    >>> _heading_anchors(["Set up, once!", "Set up once", "Ça va? Über_alles"])
-    ['set-up-once', 'set-up-once-1', 'ça-va-über_alles']
-    """
+    """Return the anchors that GitHub makes for headings: "set-up-once", "set-up-once-1"."""
     used: dict[str, int] = {}
     anchors = []
     for title in titles:

@@ -31,17 +31,12 @@ _CONTENT_RUN = re.compile("[lCAX]+")
 
 
 def _rake_scores(runs: list[list[str]]) -> dict[str, float]:
-    """Score words by degree over frequency (RAKE; Rose, Engel, Cramer and Cowley, 2010).
-
-    >>> _rake_scores([["boundary", "layer"], ["layer"]])
-    {'boundary': 2.0, 'layer': 1.5}
-    """
-    frequency: Counter[str] = Counter(chain.from_iterable(runs))
-    degree: dict[str, int] = dict.fromkeys(frequency, 0)
+    """Score words by degree over frequency (RAKE; Rose, Engel, Cramer and Cowley, 2010)."""
+    lengths: dict[str, list[int]] = {}
     for run in runs:
         for word in run:
-            degree[word] += len(run)
-    return {word: degree[word] / count for word, count in frequency.items()}
+            lengths.setdefault(word, []).append(len(run))
+    return {word: sum(own) / len(own) for word, own in lengths.items()}
 
 
 def spaced_terms(units: list[str], shape: str, language: str = "") -> dict[str, int]:
@@ -49,8 +44,7 @@ def spaced_terms(units: list[str], shape: str, language: str = "") -> dict[str, 
 
     Runs of content words are cut into words and pairs. A term scores its frequency times the mean
     RAKE score of its words, plus one for a pair, which is more specific than either word; ties
-    break by first occurrence. Pairs without triples work best: triples hide the pairs that other
-    chunks share. On Cranfield, pairs alone raised recall@10 from .403 to .418 (BM25: .393).
+    break by first occurrence. Triples would hide the pairs that other chunks share.
 
     In English, verbs and adjectives look like nouns, so only noun phrases yield terms: runs
     after a determiner or preposition, and of these the last pair and the last word. In

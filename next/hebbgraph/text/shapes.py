@@ -79,10 +79,7 @@ def _marks(punctuation: str) -> str:
 
 
 class _Analyser:
-    """Splits words into units and determines their shapes, in one language.
-
-    ``analyses`` caches both by word, and those of words without the punctuation around them.
-    """
+    """Splits words into units with their shapes, in one language, which it caches by word."""
 
     def __init__(self, language: str) -> None:
         self.analyses: WordCache[_WordShape] = WordCache(self._analyse)
@@ -236,11 +233,7 @@ def dominant_language(tokens: list[str]) -> str:
 
 
 def _end_lines(text: str) -> str:
-    r"""Return a text with a full stop after each short line, as headings and list items end.
-
-    >>> _end_lines("Owls\nhunt")
-    'Owls .\nhunt .'
-    """
+    """Return a text with a full stop after each short line, as headings and list items end."""
     if "\n" not in text:
         return text
     lines = text.split("\n")
