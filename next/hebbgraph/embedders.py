@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from hebbgraph.errors import EmbeddingError, MissingExtraError, ParameterError
 from hebbgraph.protocols import Embedder
 from hebbgraph.records import Chunk
-from hebbgraph.text.cutting import count_tokens
+from hebbgraph.text.blocks import count_tokens
 
 __all__ = [
     "SentenceTransformerEmbedder",

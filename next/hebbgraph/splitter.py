@@ -10,13 +10,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, takewhile
 from operator import attrgetter
+from posixpath import dirname, join, normpath
 from typing import Any
+from urllib.parse import urljoin
 
 from hebbgraph.errors import ParameterError
 from hebbgraph.records import Chunk, storable
 from hebbgraph.records.base import MAX_ADDRESS, MAX_ADDRESSES, MAX_REFERENCES, MAX_TITLE
-from hebbgraph.text.cutting import Span, count_tokens, cut
-from hebbgraph.text.markdown import Section, find_links, read_sections, resolved_link, sole_title
+from hebbgraph.text.blocks import Page, Section, Span, count_tokens, cut
 
 __all__ = ["Splitter"]
 
@@ -29,6 +30,8 @@ _BLOB = re.compile(
     r"(?:[A-Za-z0-9+/]{20,76}=*(?=\s|\Z))?|[A-Za-z0-9+/=_-]{512,}+)",
     re.MULTILINE,
 )
+_SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+:")
+_NO_PLACE = ("mailto:", "javascript:", "data:", "tel:", "file:")
 
 
 @dataclass
@@ -47,14 +50,14 @@ class Splitter:
     of its chapter; one with more than the most is cut where it can be cut best: before a
     paragraph, a list item, a code block or table, a sentence, and at last before a word. Code
     blocks and tables are cut only if they alone are too long; each part of a table then begins
-    with its header. Images as data URIs and other long base64 are left out, and end a chunk.
+    with its header. Images as data URIs and other long base64 are left out.
 
     Parameters
     ----------
     chunk_tokens : (int, int)
         Least and most tokens of a chunk. A token is up to six characters of a word with its
         punctuation, or one character of a script without spaces. No chunk has more; one has fewer
-        if nothing else of its chapter fits, or beside what is left out.
+        if nothing else of its chapter fits.
 
     Raises
     ------
@@ -102,8 +105,8 @@ class Splitter:
         document_id : str, optional
         metadata : mapping, optional
             Of each chunk, beside ``headings`` (those above, outermost first), ``position`` (from
-            0), ``start`` and ``end``: ``text[start:end]`` is the chunk's text, but for a repeated
-            header of a table.
+            0), ``start`` and ``end``: ``text[start:end]`` is the chunk's text, but for what is left
+            out and a repeated header of a table.
         address : str, optional
             The document's path or URL. Chunks are found at its anchors (``a.md#setup``), and
             relative links start from it.
@@ -123,17 +126,20 @@ class Splitter:
             If an argument cannot be stored.
         """
         text = storable(text)  # of the same length
-        seen, blobs = _blanked(text)
-        sections = read_sections(seen)
-        links = sorted([*find_links(seen, sections), *links])
-        anchors = sorted(anchors)
-        title = " ".join(title.split()) or sole_title(sections)
+        seen = _BLOB.sub(lambda blob: " " * len(blob[0]), text)
+        page = Page(seen)
+        links, anchors = sorted(links), sorted(anchors)
+        title = " ".join(title.split()) or page.title
         chunks, occurrences = list[Chunk](), Counter[str]()
-        for group in self._groups(seen, sections):
-            for start, end, header in _without(blobs, text, self._spans(seen, group)):
+        for group in self._groups(seen, page.sections):
+            for start, end, header in self._spans(seen, group):
+                start, end = _stripped(seen, start, end)
+                if start == end:
+                    continue
                 inner = _overlapping(group.sections, start, end)
                 path = _common_path(inner, title)
-                content = header + text[start:end]
+                content = header + _BLOB.sub("", text[start:end])
+                targets = [*page.links(start, end), *_within(links, start, end)]
                 place = {"position": len(chunks), "start": start, "end": end}
                 chunk = {
                     "id": _chunk_id([document_id or "", *path, content], occurrences),
@@ -142,9 +148,7 @@ class Splitter:
                     "document_id": document_id,
                     "metadata": {**(metadata or {}), "headings": list(path), **place},
                     "addresses": _addresses(address, inner, _within(anchors, start, end)),
-                    "references": _first(
-                        _resolved(_within(links, start, end), address), MAX_REFERENCES
-                    ),
+                    "references": _first(_resolved(targets, address), MAX_REFERENCES),
                 }
                 chunks.append(Chunk.of(chunk))
         return chunks
@@ -185,25 +189,9 @@ class Splitter:
         return True
 
 
-def _blanked(text: str) -> tuple[str, list[tuple[int, int]]]:
-    """Return a text with spaces in place of blobs, and where these are."""
-    blobs = [blob.span() for blob in _BLOB.finditer(text)]
-    return _BLOB.sub(lambda blob: " " * len(blob[0]), text), blobs
-
-
-def _without(blobs: Sequence[tuple[int, int]], text: str, spans: Iterable[Span]) -> Iterator[Span]:
-    """Yield spans without blobs and outer space."""
-    at = 0
-    for start, end, header in spans:
-        edges = [start]
-        while at < len(blobs) and blobs[at][0] < end:
-            edges += (max(edge, start) for edge in blobs[at])  # it may lie between spans
-            at += 1
-        for first, last in zip(edges[::2], [*edges[1::2], end], strict=True):
-            part = text[first:last]
-            if visible := part.strip():
-                first += len(part) - len(part.lstrip())
-                yield Span(first, first + len(visible), header)
+def _stripped(text: str, start: int, end: int) -> tuple[int, int]:
+    part = text[start:end].rstrip()
+    return start + len(part) - len(part.lstrip()), start + len(part)
 
 
 def _overlapping(sections: Sequence[Section], start: int, end: int) -> Sequence[Section]:
@@ -251,7 +239,35 @@ def _within(places: Sequence[tuple[int, str]], start: int, end: int) -> list[str
 
 
 def _resolved(targets: Iterable[str], address: str | None) -> Iterator[str]:
-    return (resolved_link(target, address) for target in targets)
+    return (_resolved_link(target, address) for target in targets)
+
+
+def _resolved_link(target: str, address: str | None) -> str:
+    """Return the address that a link of a document leads to; empty if it leads to none.
+
+    >>> _resolved_link("../api.md#open", "docs/guide/setup.md"), _resolved_link("#up", "setup.md")
+    ('docs/api.md#open', 'setup.md#up')
+    >>> _resolved_link("b", "https://example.org/a/"), _resolved_link("mailto:jo@a.org", "a.md")
+    ('https://example.org/a/b', '')
+    """
+    page = (address or "").partition("#")[0]
+    if target.lower().startswith(_NO_PLACE) or (target.startswith("#") and not page):
+        return ""
+    if target.startswith("[[") or _SCHEME.match(target):
+        return target
+    if "://" in page:
+        try:
+            return urljoin(page, target)
+        except ValueError:  # such as an unclosed bracket in the host
+            return ""
+    path, mark, fragment = target.partition("#")
+    if not path:
+        return page + target
+    if path.startswith("/") and not page.startswith("/"):
+        path = path.lstrip("/")  # from the root of the collection
+    else:
+        path = join(dirname(page), path)
+    return normpath(path) + mark + fragment
 
 
 def _first(addresses: Iterable[str], most: int) -> list[str]:

@@ -3,179 +3,170 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import JsonValue
 
-from hebbgraph.formulas.bm25 import length_code
-from hebbgraph.ingest.prepare import Prepared, prepare
-from hebbgraph.ingest.tagging import complete, held_tags, is_complete
-from hebbgraph.ingest.writing import count_proposed, write_derived
+from hebbgraph.arrays import IntArray
+from hebbgraph.ingest.prepare import prepare, unpack_proposed
+from hebbgraph.ingest.tagging import complete, is_complete
+from hebbgraph.ingest.writing import write_derived
 from hebbgraph.records import text_digest
 from hebbgraph.settings import Settings
-from hebbgraph.store.chunks import StoredChunk, chunks_by_row, facts_of
+from hebbgraph.store.chunks import chunks_by_row
 from hebbgraph.store.database import Session, pages
-from hebbgraph.store.meta import read_counts, read_json, vector_units, write_counts, write_meta
-from hebbgraph.store.postings import RECORD, Postings, unpack_tags, unpack_words
+from hebbgraph.store.meta import (
+    read_counts,
+    read_json,
+    vector_units,
+    write_counts,
+    write_meta,
+)
+from hebbgraph.store.postings import unpack_tags, unpack_words
 from hebbgraph.store.schema import TEXT_VERSION
-from hebbgraph.store.terms import terms_by_id
 from hebbgraph.terms import TermKind
 
 __all__ = ["problems", "rebuild", "statistics"]
 
 _PAGE = 4000
 _CHUNKS = "SELECT row FROM $chunk WHERE row > ? ORDER BY row"
+_COLUMNS = "row, id, document_id, title, text, metadata, given, digest, length, proposed"
+_HELD = """
+    SELECT c.row, c.length, c.proposed, h.words, h.tags
+    FROM $chunk AS c LEFT JOIN $held AS h ON h.row = c.row WHERE c.row > ? ORDER BY c.row
+"""
+_TERMS = """
+    SELECT kind, key, id, df, proposals, titles, given, support FROM $term
+    WHERE kind > ? OR (kind = ? AND key > ?) ORDER BY kind, key LIMIT ?
+"""
 _EXAMPLES = 3
 
 
-def problems(session: Session, settings: Settings) -> list[str]:
+def problems(session: Session, settings: Settings, fresh: Session) -> list[str]:
     """Return what is wrong with a namespace, one line each; empty if all is well.
 
-    Every chunk is read again, and compared with what is stored of it: digest, words, proposals,
-    tags, facts. Postings are compared with the forward lists by a sum of hashes for each term.
+    Everything that follows from the chunks is made again in ``fresh``, an empty database, and
+    compared: words, tags, proposals and facts of each chunk, counts and postings of each term.
     """
     if not is_complete(session):
         return ["tags are open; the next add or delete finishes them, then ask again"]
-    check = _Check(session, settings)
-    for page in pages(session, _CHUNKS, _PAGE):
-        check.chunks([row for (row,) in page])
-    check.postings()
-    check.counts()
-    return check.found
+    wrong = Counter[str]()
+    examples: dict[str, list[object]] = {}
+
+    def note(what: str, example: object) -> None:
+        wrong[what] += 1
+        examples.setdefault(what, []).append(example)
+
+    marks = ", ".join("?" * len(_COLUMNS.split()))
+    for page in pages(session, f"SELECT {_COLUMNS} FROM $chunk WHERE row > ? ORDER BY row", _PAGE):
+        fresh.many(f"INSERT INTO $chunk({_COLUMNS}) VALUES ({marks})", page)
+        for row, _, _, title, text, _, _, digest, *_ in page:
+            if digest != text_digest(title, text):
+                note("chunks whose digests differ from their text", row)
+    rebuild(fresh, settings)
+    for what, example in _differences(session, fresh):
+        note(what, example)
+    listed = {what: ", ".join(map(str, some[:_EXAMPLES])) for what, some in examples.items()}
+    return [*_miscounted(session), *(f"{n:,} {what}: {listed[what]}" for what, n in wrong.items())]
 
 
-class _Check:
-    def __init__(self, session: Session, settings: Settings) -> None:
-        self._session = session
-        self._settings = settings
-        self.found: list[str] = []
-        self._n = self._length = 0
-        size = int(session.rows("SELECT coalesce(max(id), 0) FROM $term")[0][0]) + 1
-        self._sums = np.zeros(size, np.uint64)
-        self._df = np.zeros(size, np.int64)
-        self._proposed = np.zeros((size, 4), np.int64)
-        terms = session.rows("SELECT kind, key, id FROM $term")
-        self._term_of: dict[tuple[int, str], int] = {(kind, key): id_ for kind, key, id_ in terms}
+def _differences(session: Session, fresh: Session) -> Iterator[tuple[str, object]]:
+    """Yield what differs, and where."""
+    size = int(session.rows("SELECT coalesce(max(id), 0) FROM $term")[0][0]) + 1
+    same = np.full(size, -1, np.int64)  # the fresh id of each term
+    for term, held, new in _aligned(_terms_of(session), _terms_of(fresh)):
+        if held is None or new is None or held[1] != new[1]:
+            yield "terms whose counts are wrong", term[1]
+        if held is None or new is None or held[2] != new[2]:
+            yield "terms whose postings differ from the texts", term[1]
+        if held is not None and new is not None:
+            same[held[0]] = new[0]
+    here, there = _chunks_of(session, same), _chunks_of(fresh, None)
+    for (row, *parts), (_, *made) in zip(here, there, strict=True):
+        for what, part, other in zip(("length", "proposals", "words", "tags", "facts"), parts, made,
+                                     strict=True):  # fmt: skip
+            if part != other:
+                yield f"chunks whose {what} differ from their text", row
+    for table, column in (("opening", "longest"), ("common", "1")):
+        sql = f"SELECT word, {column} FROM ${table}"
+        known = dict(session.rows(sql))
+        for word, n in fresh.rows(sql):
+            if known.get(word, 0) < n:
+                yield f"words that are missing in {table}", word
 
-    def chunks(self, rows: list[int]) -> None:
-        """Compare some chunks with what is stored of them."""
-        stored = chunks_by_row(self._session, rows)
-        prepared = {
-            row: prepare(chunk.chunk(), chunk.given_by().tagged, self._settings)
-            for row, chunk in stored.items()
-        }
-        held = dict.fromkeys(rows, (unpack_words(b""), unpack_tags(b"")))
-        sql = "SELECT row, words, tags FROM $held WHERE row = ANY(?)"
-        for row, words, tags in self._session.rows(sql, rows):
-            held[row] = unpack_words(words), unpack_tags(tags)
-        matched = held_tags(self._session, self._settings, rows)
-        facts: dict[int, list[tuple[object, ...]]] = {row: [] for row in rows}
-        for key, number, string, row in self._session.rows(
-            "SELECT key, number, string, row FROM $fact WHERE row = ANY(?)", rows
-        ):
-            facts[row].append((key, number, string))
-        wrong: dict[str, list[int]] = {}
-        for row in held:
-            for what in self._differences(stored[row], prepared[row], held[row], matched[row]):
-                wrong.setdefault(what, []).append(row)
-            if Counter(facts[row]) != Counter(facts_of(prepared[row].chunk.metadata)):
-                wrong.setdefault("facts", []).append(row)
-        for what, of_rows in wrong.items():
-            self._report(f"chunks whose {what} differ from their text", of_rows)
 
-    def _differences(
-        self,
-        stored: StoredChunk,
-        new: Prepared,
-        held: tuple[NDArray[np.int32], tuple[NDArray[np.int32], NDArray[np.uint8]]],
-        matched: dict[int, int],
-    ) -> Iterator[str]:
-        words, (tags, roles) = held
-        self._n += 1
-        self._length += new.words.total()
-        if stored.digest != text_digest(stored.title, stored.text):
-            yield "digests"
-        numbers = {self._term_of.get((0, word), -1): n for word, n in new.words.items()}
-        if set(words.tolist()) != numbers.keys():
-            yield "words"
-        if dict(zip(tags.tolist(), roles.tolist(), strict=True)) != matched:
-            yield "tags"
-        code = length_code(new.words.total())
-        occurrences = np.array([min(numbers.get(term, 0), 255) for term in words.tolist()])
-        self._sum(words, stored.row, occurrences, np.full(len(words), code))
-        self._sum(tags, stored.row, np.ones(len(tags)), roles)
-        tag = int(TermKind.TAG)
-        pairs = [(self._term_of.get((tag, key), 0), why) for key, why in new.proposed]
-        terms, counts = count_proposed([pairs])
-        if 0 in terms:
-            yield "proposals"
-        self._proposed[terms] += counts
+_Term = tuple[int, tuple[int, ...], bytes]
+"""Id, counts and postings of a term."""
 
-    def _sum(self, terms: NDArray[np.int32], row: int, numbers: object, roles: object) -> None:
-        np.add.at(self._df, terms, 1)
-        np.add.at(self._sums, terms, _hashes(np.full(len(terms), row), numbers, roles))
 
-    def postings(self) -> None:
-        """Compare the postings with the sums over forward lists."""
-        sums, df = np.zeros_like(self._sums), np.zeros_like(self._df)
-        sql = "SELECT block, term, first, data FROM $posting WHERE block > ? ORDER BY block"
-        for page in pages(self._session, sql, _PAGE):
-            for _, term, first, data in page:
-                if len(data) % RECORD.itemsize or term >= len(df):
-                    self.found.append(f"a block of postings of term {term} has a wrong size")
-                    continue
-                held = Postings.decode(data)
-                if (np.diff(held.rows) <= 0).any() or (held.rows[:1] < first).any():
-                    self.found.append(f"postings of term {term} are out of order")
-                df[term] += len(held.rows)
-                sums[term : term + 1] += _hashes(held.rows, held.numbers, held.roles).sum()
-        wrong = np.flatnonzero((sums != self._sums) | (df != self._df))
-        self._report("terms whose postings differ from the texts", self._names(wrong.tolist()))
+def _terms_of(session: Session) -> Iterator[tuple[tuple[int, str], _Term]]:
+    """Yield terms by kind and key; a block that begins before its bound counts as lost."""
+    kind, key = -1, ""
+    while page := session.rows(_TERMS, kind, kind, key, _PAGE):
+        postings: dict[int, bytes] = {}
+        sql = "SELECT term, first, data FROM $posting WHERE term = ANY(?) ORDER BY term, first"
+        for term, first, data in session.rows(sql, [row[2] for row in page]):
+            kept = data if int.from_bytes(data[:4], "little") >= first else b""
+            postings[term] = postings.get(term, b"") + kept
+        for kind, key, id_, *counts in page:
+            yield (kind, key), (id_, tuple(counts), postings.get(id_, b""))
 
-    def counts(self) -> None:
-        """Compare the counts of terms and of the namespace."""
-        wrong = [
-            id_
-            for id_, *numbers in self._session.rows(
-                "SELECT id, df, proposals, titles, given, support FROM $term"
+
+def _aligned(
+    held: Iterator[tuple[tuple[int, str], _Term]], made: Iterator[tuple[tuple[int, str], _Term]]
+) -> Iterator[tuple[tuple[int, str], _Term | None, _Term | None]]:
+    """Yield each term of either, with what both say of it."""
+    one, other = next(held, None), next(made, None)
+    while one or other:
+        key = min(term[0] for term in (one, other) if term)
+        mine = one[1] if one and one[0] == key else None
+        theirs = other[1] if other and other[0] == key else None
+        yield key, mine, theirs
+        one = next(held, None) if mine else one
+        other = next(made, None) if theirs else other
+
+
+def _chunks_of(session: Session, same: IntArray | None) -> Iterator[tuple[object, ...]]:
+    """Yield row, length, proposals, words, tags and facts of each chunk, with fresh term ids."""
+    for page in pages(session, _HELD, _PAGE):
+        facts: dict[int, Counter[tuple[object, ...]]] = {}
+        sql = "SELECT row, key, number, string FROM $fact WHERE row = ANY(?)"
+        for row, *fact in session.rows(sql, [row for row, *_ in page]):
+            facts.setdefault(row, Counter())[tuple(fact)] += 1
+        for row, length, proposed, words, packed in page:
+            pairs = np.array(unpack_proposed(proposed), np.int64).reshape(-1, 2)
+            tags, roles = unpack_tags(packed or b"")
+            yield (
+                row,
+                length,
+                sorted(zip(_mapped(pairs[:, 0], same), pairs[:, 1].tolist(), strict=True)),
+                sorted(_mapped(unpack_words(words or b""), same)),
+                sorted(zip(_mapped(tags, same), roles.tolist(), strict=True)),
+                facts.get(row),
             )
-            if numbers != [self._df[id_], *self._proposed[id_].tolist()]
-        ]
-        self._report("terms whose counts are wrong", self._names(wrong))
-        counts = read_counts(self._session)
-        kept = self._session.rows("SELECT coalesce(sum(length), 0) FROM $chunk")[0][0]
-        vectors, total = _sum_of_vectors(self._session)
-        for noun, counted, there in (
-            ("chunks", counts.chunks, self._n),
-            ("words", counts.length, self._length),
-            ("words of single chunks", kept, self._length),
-            ("vectors", counts.vectors, vectors),
-        ):
-            if counted != there:
-                self.found.append(f"{counted:,} {noun} are counted, and {there:,} are there")
-        if vectors and not np.array_equal(total, counts.vector_sum):
-            self.found.append("vectors differ from their sum; add their chunks again")
-
-    def _names(self, terms: list[int]) -> list[str]:
-        known = terms_by_id(self._session, terms[:_EXAMPLES])
-        return [known[term].key if term in known else str(term) for term in terms]
-
-    def _report(self, what: str, items: Iterable[object]) -> None:
-        listed = list(items)
-        if listed:
-            examples = ", ".join(map(str, listed[:_EXAMPLES]))
-            self.found.append(f"{len(listed):,} {what}: {examples}")
 
 
-def _hashes(rows: object, numbers: object, roles: object) -> NDArray[np.uint64]:
-    """Mix row, number and role of postings to 64 bits, so that sums tell them apart."""
-    mixed = np.asarray(rows).astype(np.uint64) << np.uint64(16)
-    mixed |= np.asarray(numbers).astype(np.uint64) << np.uint64(8)
-    mixed |= np.asarray(roles).astype(np.uint64)
-    mixed = (mixed ^ (mixed >> np.uint64(31))) * np.uint64(0x9E3779B97F4A7C15)
-    return (mixed ^ (mixed >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
+def _mapped(terms: IntArray, same: IntArray | None) -> list[int]:
+    found: list[int] = (terms if same is None else same[np.minimum(terms, len(same) - 1)]).tolist()
+    return found
+
+
+def _miscounted(session: Session) -> Iterator[str]:
+    """Yield which counts of the namespace are wrong."""
+    counts = read_counts(session)
+    chunks, length = session.rows("SELECT count(*), coalesce(sum(length), 0) FROM $chunk")[0]
+    vectors, total = _sum_of_vectors(session)
+    for noun, counted, there in (
+        ("chunks", counts.chunks, chunks),
+        ("words", counts.length, length),
+        ("vectors", counts.vectors, vectors),
+    ):
+        if counted != there:
+            yield f"{counted:,} {noun} are counted, and {there:,} are there"
+    if vectors and not np.array_equal(total, counts.vector_sum):
+        yield "vectors differ from their sum; add their chunks again"
 
 
 _DERIVED = ("term", "common", "opening", "posting", "held", "fact", "pending", "changed")

@@ -14,31 +14,51 @@ import json
 import os
 import secrets
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from importlib.metadata import entry_points
+from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 from hebbgraph import Chunk, HebbianIndex, SentenceTransformerEmbedder, Settings, __version__
-from hebbgraph.cli.demo import add_demo
 from hebbgraph.cli.printing import (
-    Progress,
     complain,
-    count_lines,
     counted,
     hit_lines,
     lesson_line,
     show,
+    show_progress,
     visible,
 )
 from hebbgraph.documents import ingest
 from hebbgraph.errors import HebbgraphError, NotFoundError, ParameterError, StorageError
+from hebbgraph.store import MEMORY
 
 __all__ = ["main"]
 
-_PAGE = 1000  # chunks that are read at once
 _ELSEWHERE = {"serve": "server", "bench": "bench"}  # commands, and the extras that bring them
+QUESTION = "Do I get my money back when I cannot come?"
+REWORDED = "We cannot come: do we get our money back?"
+
+
+class _Answer(NamedTuple):
+    """A record for programs, lines for people, and whether the command has succeeded."""
+
+    record: Any
+    lines: Iterable[str]
+    is_good: bool = True
+
+
+class _Command(NamedTuple):
+    """What a command does with an opened index, and its options besides those that all have."""
+
+    run: Callable[[HebbianIndex, argparse.Namespace], _Answer | None]
+    mode: Literal["create", "write", "read"]
+    options: tuple[tuple[str, dict[str, Any]], ...]
+
+
+_COMMANDS: list[_Command] = []
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -46,9 +66,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
         parsed = _parser(given).parse_args(given)
-        code = parsed.run(parsed)
+        code = parsed.run(parsed) or 0
         sys.stdout.flush()
-        return code or 0
+        return int(code)
     except BrokenPipeError:  # the reader of a pipe has left
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
@@ -66,13 +86,24 @@ def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"hebbgraph {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    _add_writing(commands)
-    _add_asking(commands)
-    _add_teaching(commands)
-    _add_upkeep(commands)
+    env = os.environ.get
+    db, namespace = env("HEBBGRAPH_DB", "memory.hebb"), env("HEBBGRAPH_NAMESPACE", "default")
+    for command in _COMMANDS:
+        text = command.run.__doc__ or ""
+        name = command.run.__name__.strip("_")
+        added = commands.add_parser(name, help=text.splitlines()[0], description=text)
+        added.add_argument("--db", default=db, help=f"directory or URL of the index [{db}]")
+        added.add_argument("--namespace", default=namespace, help="a tenant of the index")
+        added.add_argument("--json", action="store_true", help="print JSON")
+        for option, settings in command.options:
+            added.add_argument(option, **settings)
+        added.set_defaults(run=partial(_run, command))
+    demo = commands.add_parser("demo", help="a question that fails, is taught, and succeeds")
+    demo.add_argument("--db", default=MEMORY, help="keep the index in this directory")
+    demo.set_defaults(run=_demo)
     for plugin in entry_points(group="hebbgraph.commands"):
         if plugin.name in given[:1] and plugin.name not in commands.choices:
-            plugin.load()(commands)  # the others are not even imported
+            plugin.load()(commands)  # the others are not imported
     for name, extra in _ELSEWHERE.items():
         if name not in commands.choices:
             text = f'of pip install "hebbgraph[{extra}]"'
@@ -82,47 +113,78 @@ def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
     return parser
 
 
-def _command(commands: Any, run: Any, name: str, *, embedder: bool = False) -> Any:
-    """Add a command with the options that all have."""
-    text = run.__doc__
-    command = commands.add_parser(name, help=text.splitlines()[0], description=text)
-    env = os.environ.get
-    db, namespace = env("HEBBGRAPH_DB", "memory.hebb"), env("HEBBGRAPH_NAMESPACE", "default")
-    command.add_argument("--db", default=db, help=f"directory or URL of the index [{db}]")
-    command.add_argument("--namespace", default=namespace, help="a tenant of the index")
-    command.add_argument("--json", action="store_true", help="print JSON")
-    if embedder:
-        command.add_argument(
-            "--embedder",
-            metavar="MODEL",
-            default=env("HEBBGRAPH_EMBEDDER"),
-            help="a sentence-transformers model, by name or path",
-        )
-    command.set_defaults(run=run)
-    return command
+def _run(command: _Command, arguments: argparse.Namespace) -> int:
+    """Open the index for one command, and print its answer; only indexing makes a new index."""
+    db, namespace = arguments.db, arguments.namespace
+    if command.mode != "create":
+        try:
+            HebbianIndex.open(db, namespace=namespace, read_only=True).close()
+        except NotFoundError as error:
+            hint = f"`hebbgraph index PATH --db {db}` makes one"
+            raise NotFoundError(f"there is no namespace {namespace!r} at {db}; {hint}") from error
+    model, language = getattr(arguments, "embedder", None), getattr(arguments, "language", None)
+    with HebbianIndex.open(
+        db,
+        namespace=namespace,
+        embedder=None if model is None else SentenceTransformerEmbedder(model),
+        settings=None if language is None else Settings(language=language),
+        read_only=command.mode == "read",
+    ) as index:
+        if (answer := command.run(index, arguments)) is not None:
+            show(answer.record, answer.lines, as_json=arguments.json)
+        return 0 if answer is None or answer.is_good else 1
 
 
-# -- writing ----------------------------------------------------------------------------------
+def _command(mode: Literal["create", "write", "read"], *options: Any) -> Callable[..., Any]:
+    """Make a function the command of its name."""
+
+    def add(run: Any) -> Any:
+        _COMMANDS.append(_Command(run, mode, options))
+        return run
+
+    return add
 
 
-def _add_writing(commands: Any) -> None:
-    command = _command(commands, _index, "index", embedder=True)
-    command.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="file, folder, or -")
-    command.add_argument("--base", metavar="DIR", help="folder from which places are counted")
-    command.add_argument("--language", help="of the texts, for stemming; when the index is made")
-    command.add_argument(
-        "--delete-missing", action="store_true", help="delete documents whose files are gone"
-    )
-    command = _command(commands, _delete, "delete")
-    command.add_argument("ids", nargs="*", metavar="ID", help="ids of chunks")
-    command.add_argument(
-        "--document", action="append", metavar="PLACE", help="a document, or FOLDER/ for all below"
-    )
-    command.add_argument("--where", type=_filter, metavar="JSON", help="a filter")
-    command.add_argument("--everything", action="store_true", help="all chunks")
+def _option(name: str, help: str, **settings: Any) -> tuple[str, dict[str, Any]]:
+    return name, {"help": help, **settings}
 
 
-def _index(arguments: argparse.Namespace) -> int:
+def _flag(name: str, help: str) -> tuple[str, dict[str, Any]]:
+    return _option(name, help, action="store_true")
+
+
+def _filter(text: str) -> dict[str, Any]:
+    try:
+        return dict(json.loads(text))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise argparse.ArgumentTypeError(f"takes a JSON object: {error}") from error
+
+
+def _existing(text: str) -> Path:
+    if text != "-" and not os.path.lexists(text):
+        raise argparse.ArgumentTypeError(f"there is no file or folder {text}")
+    return Path(text)
+
+
+_ACTOR = _option("--actor", "who said it")
+_EMBEDDER = _option(
+    "--embedder",
+    "a sentence-transformers model, by name or path",
+    metavar="MODEL",
+    default=os.environ.get("HEBBGRAPH_EMBEDDER"),
+)
+_WHERE = _option("--where", "a filter", type=_filter, metavar="JSON")
+
+
+@_command(
+    "create",
+    _option("paths", "file, folder, or -", nargs="+", type=_existing, metavar="PATH"),
+    _option("--base", "folder from which places are counted", metavar="DIR"),
+    _option("--language", "of the texts, for stemming; when the index is made"),
+    _flag("--delete-missing", "delete documents whose files are gone"),
+    _EMBEDDER,
+)
+def _index(index: HebbianIndex, arguments: argparse.Namespace) -> _Answer:
     """Read files and folders; what has not changed is skipped.
 
     A document is named by its place, and a changed file replaces it. Files .jsonl and standard
@@ -130,33 +192,27 @@ def _index(arguments: argparse.Namespace) -> int:
     """
     lines = [path for path in arguments.paths if str(path) == "-" or path.suffix == ".jsonl"]
     files = [path for path in arguments.paths if path not in lines]
-    for path in arguments.paths:  # before an index is made
-        if str(path) != "-" and not os.path.lexists(path):
-            raise ParameterError(f"there is no file or folder {path}")
-    with _opened(arguments, create=True) as index:
-        report = ingest(
-            files,
-            index,
-            base=arguments.base,
-            delete_missing=arguments.delete_missing,
-            show_progress=Progress(sys.stderr),
-        ).model_dump(mode="json")
-        for path in lines:
-            added = index.add(_read_chunks(path)).model_dump()
-            report = {**report, **{name: report[name] + number for name, number in added.items()}}
-    for kind in ("failed", "skipped"):
-        for place, reason in report[kind].items():
-            complain(f"{kind}: {place}: {reason}")
-    if report["missing"] and not arguments.delete_missing:
-        number = counted(len(report["missing"]), "document")
-        complain(f"{number} of files that are gone; --delete-missing deletes them")
-    totals = (f"{report[name]:,} {name}" for name in ("added", "replaced", "unchanged", "deleted"))
-    line = (
-        f"{counted(len(report['documents']), 'document')} read, "
-        f"{report['unchanged_documents']:,} unchanged; chunks: {', '.join(totals)}"
+    missing = arguments.delete_missing
+    read = ingest(
+        files, index, base=arguments.base, delete_missing=missing, show_progress=show_progress
     )
-    show(report, [line], as_json=arguments.json)
-    return 1 if report["failed"] else 0
+    report = read.model_dump(mode="json")
+    for path in lines:
+        for name, number in index.add(_read_chunks(path)).model_dump().items():
+            report[name] += number
+    for place, reason in read.failed.items():
+        complain(f"failed: {place}: {reason}")
+    for reason in dict.fromkeys(read.skipped.values()):
+        places = [place for place, why in read.skipped.items() if why == reason]
+        names = ", ".join(places[:3]) + (", …" if len(places) > 3 else "")
+        complain(f"skipped {counted(len(places), 'file')}: {reason}: {names}")
+    if read.missing and not missing:
+        number = counted(len(read.missing), "document")
+        complain(f"{number} of files that are gone; --delete-missing deletes them")
+    totals = [f"{report[name]:,} {name}" for name in ("added", "replaced", "unchanged", "deleted")]
+    documents = counted(len(read.documents), "document")
+    line = f"{documents} read, {read.unchanged_documents:,} unchanged; chunks: {', '.join(totals)}"
+    return _Answer(report, [line], is_good=not read.failed)
 
 
 def _read_chunks(file: Path) -> Iterator[Chunk]:
@@ -172,56 +228,51 @@ def _read_chunks(file: Path) -> Iterator[Chunk]:
         raise ParameterError(f"{file}, line {number}: {error}") from error
 
 
-def _delete(arguments: argparse.Namespace) -> int:
+@_command(
+    "write",
+    _option("ids", "ids of chunks", nargs="*", metavar="ID"),
+    _option("--document", "its place, or FOLDER/", action="append", default=[], metavar="PLACE"),
+    _WHERE,
+    _flag("--everything", "all chunks"),
+)
+def _delete(index: HebbianIndex, arguments: argparse.Namespace) -> _Answer:
     """Delete chunks, documents, or what passes a filter; exit with 1 if nothing fits."""
-    kinds = {"--document": arguments.document, "--where": arguments.where, "ids": arguments.ids}
-    if sum(value not in (None, []) for value in kinds.values()) > 1:
+    if sum(map(bool, (arguments.ids, arguments.document, arguments.where is not None))) > 1:
         raise ParameterError("give ids, or --document, or --where")
-    with _opened(arguments) as index:
-        every = set(index.ids())
-        chosen = every & set(arguments.ids)
-        if arguments.where is not None:
-            chosen = set(index.ids(arguments.where))
-        for name in arguments.document or ():
-            below = name.endswith("/")
-            places = [place for place in index.documents() if below and place.startswith(name)]
-            chosen.update(index.ids({"$document_id": {"$in": places or [name]}}))
-        if arguments.everything:
-            chosen = every
-        elif every and chosen == every:
-            raise ParameterError("this would delete all chunks; add --everything if it should")
-        report = index.delete(sorted(chosen))
+    every = set(index.ids())
+    chosen = every & set(arguments.ids)
+    if arguments.everything:
+        chosen = every
+    elif arguments.where is not None:
+        chosen = set(index.ids(arguments.where))
+    for name in arguments.document:
+        below = name.endswith("/")
+        places = [place for place in index.documents() if below and place.startswith(name)]
+        chosen.update(index.ids({"$document_id": {"$in": places or [name]}}))
+    if every and chosen == every and not arguments.everything:
+        raise ParameterError("this would delete all chunks; add --everything if it should")
+    report = index.delete(sorted(chosen))
     line = f"{counted(report.deleted, 'chunk')} deleted"
-    show(report.model_dump(), [line], as_json=arguments.json)
-    return 0 if report.deleted else 1
+    return _Answer(report.model_dump(), [line], is_good=report.deleted > 0)
 
 
-# -- asking -----------------------------------------------------------------------------------
-
-
-def _add_asking(commands: Any) -> None:
-    command = _command(commands, _recall, "recall", embedder=True)
-    command.add_argument(
-        "words", nargs="+", metavar="QUESTION", help="in plain language; - reads it"
-    )
-    command.add_argument("-k", type=int, default=5, help="how many chunks [5]")
-    command.add_argument("--where", type=_filter, metavar="JSON", help="a filter")
-    command.add_argument("--path", action="store_true", help="how each chunk was reached")
-    _command(commands, _documents, "documents")
-
-
-def _recall(arguments: argparse.Namespace) -> int:
+@_command(
+    "read",
+    _option("words", "in plain language; - reads it", nargs="+", metavar="QUESTION"),
+    _option("-k", "how many chunks [5]", type=int, default=5),
+    _WHERE,
+    _flag("--path", "how each chunk was reached"),
+    _EMBEDDER,
+)
+def _recall(index: HebbianIndex, arguments: argparse.Namespace) -> _Answer:
     """Find the chunks that answer a question; exit with 1 if there is none."""
-    question = " ".join(arguments.words)
-    if question == "-":
-        question = sys.stdin.read()
-    with _opened(arguments, read_only=True) as index:
-        recall_id = secrets.token_hex(4)
-        found = index.recall(question, arguments.k, where=arguments.where, recall_id=recall_id)
-    show(found.model_dump(mode="json"), hit_lines(found, arguments.path), as_json=arguments.json)
+    words = arguments.words
+    question = sys.stdin.read() if words == ["-"] else " ".join(words)
+    recall_id = secrets.token_hex(4)
+    found = index.recall(question, arguments.k, where=arguments.where, recall_id=recall_id)
     try:
-        with _opened(arguments) as index:
-            index.keep(found)
+        with HebbianIndex.open(arguments.db, namespace=arguments.namespace) as writable:
+            writable.keep(found)
     except StorageError:
         recall_id = ""  # the index is read only, and is not taught
     if not arguments.json:
@@ -229,177 +280,121 @@ def _recall(arguments: argparse.Namespace) -> int:
             complain(f"note: {note}")
         if recall_id and found:
             complain(f"hebbgraph reinforce {recall_id} RANK... teaches which of these answer it")
-    return 0 if found else 1
+    lines = hit_lines(found, arguments.path)
+    return _Answer(found.model_dump(mode="json"), lines, is_good=bool(found))
 
 
-def _documents(arguments: argparse.Namespace) -> None:
+@_command("read")
+def _documents(index: HebbianIndex, arguments: argparse.Namespace) -> _Answer:
     """List the documents, with their numbers of chunks."""
-    with _opened(arguments, read_only=True) as index:
-        counts = index.documents()
-        others = index.stats()["chunks"] - sum(counts.values())
-    named = [*([(None, others)] if others else []), *counts.items()]
-    records = [{"document_id": name, "chunks": n} for name, n in named]
-    rows = ((n, name or "(no document)") for name, n in named)
-    show(records, count_lines(rows), as_json=arguments.json)
+    counts = index.documents()
+    return _Answer(counts, (f"{number:>8,}  {visible(name)}" for name, number in counts.items()))
 
 
-# -- teaching ---------------------------------------------------------------------------------
-
-
-def _add_teaching(commands: Any) -> None:
-    command = _command(commands, _reinforce, "reinforce")
-    command.add_argument("recall", metavar="RECALL", help="the id that recall has printed")
-    command.add_argument("ranks", nargs="*", type=int, metavar="RANK", help="chunks that answer it")
-    command.add_argument(
-        "--wrong", nargs="+", type=int, default=[], metavar="RANK", help="chunks that are wrong"
-    )
-    command.add_argument("--actor", help="who says it")
-    command.add_argument("--reason", help="kept and listed")
-    command.add_argument("--trusted", action="store_true", help="it counts at once")
-    command = _command(commands, _lessons, "lessons")
-    command.add_argument("--actor", help="lessons of an actor")
-    command = _command(commands, _forget, "forget")
-    command.add_argument("lesson", nargs="?", metavar="LESSON", help="its id")
-    command.add_argument("--actor", help="lessons of an actor")
-    command.add_argument("--chunk", metavar="ID", help="lessons about a chunk")
-    command.add_argument("--everything", action="store_true", help="all lessons")
-    command.add_argument("--dry-run", action="store_true", help="only count")
-
-
-def _reinforce(arguments: argparse.Namespace) -> int:
+@_command(
+    "write",
+    _option("recall", "the id that recall has printed", metavar="RECALL"),
+    _option("ranks", "chunks that answer it", nargs="*", type=int, metavar="RANK"),
+    _option("--wrong", "chunks that do not", nargs="+", type=int, default=[], metavar="RANK"),
+    _ACTOR,
+    _option("--reason", "kept and listed"),
+    _flag("--trusted", "it counts at once"),
+)
+def _reinforce(index: HebbianIndex, arguments: argparse.Namespace) -> _Answer:
     """Teach which chunks of a recall answer its question, by their ranks."""
     if not (arguments.ranks or arguments.wrong):
         raise ParameterError("give the ranks of chunks that answer it, or --wrong with others")
-    with _opened(arguments) as index:
-        kept = index.kept(arguments.recall)
-        if not kept:
-            raise NotFoundError(
-                f"there is no recall {arguments.recall}; hebbgraph recall prints ids"
-            )
-        by_rank = {hit.rank: hit.id for hit in kept[0].hits}
-        if unknown := [rank for rank in arguments.ranks + arguments.wrong if rank not in by_rank]:
-            raise ParameterError(f"rank {unknown[0]} was not shown; there were {len(by_rank)}")
-        lesson = index.reinforce(
-            kept[0],
-            cited=[by_rank[rank] for rank in arguments.ranks],
-            rejected=[by_rank[rank] for rank in arguments.wrong],
-            actor=arguments.actor,
-            reason=arguments.reason,
-            trusted=arguments.trusted,
-        )
+    kept = index.kept(arguments.recall)
+    if not kept:
+        raise NotFoundError(f"there is no recall {arguments.recall}; hebbgraph recall prints ids")
+    by_rank = {hit.rank: hit.id for hit in kept[0].hits}
+    if unknown := [rank for rank in arguments.ranks + arguments.wrong if rank not in by_rank]:
+        raise ParameterError(f"rank {unknown[0]} was not shown; there were {len(by_rank)}")
+    lesson = index.reinforce(
+        kept[0],
+        cited=[by_rank[rank] for rank in arguments.ranks],
+        rejected=[by_rank[rank] for rank in arguments.wrong],
+        actor=arguments.actor,
+        reason=arguments.reason,
+        trusted=arguments.trusted,
+    )
     line = lesson.note or f"lesson {lesson.id}; hebbgraph forget {lesson.id} takes it back"
-    show(lesson.model_dump(mode="json"), [visible(line)], as_json=arguments.json)
-    return 1 if lesson.note else 0
+    return _Answer(lesson.model_dump(mode="json"), [visible(line)], is_good=not lesson.note)
 
 
-def _lessons(arguments: argparse.Namespace) -> None:
+@_command("read", _ACTOR)
+def _lessons(index: HebbianIndex, arguments: argparse.Namespace) -> _Answer:
     """List the lessons, from the first to the last."""
-    with _opened(arguments, read_only=True) as index:
-        lessons = index.lessons(actor=arguments.actor)
+    lessons = index.lessons(actor=arguments.actor)
     records = [lesson.model_dump(mode="json") for lesson in lessons]
-    show(records, map(lesson_line, lessons), as_json=arguments.json)
+    return _Answer(records, map(lesson_line, lessons))
 
 
-def _forget(arguments: argparse.Namespace) -> int:
+@_command(
+    "write",
+    _option("lesson", "its id", nargs="?", metavar="LESSON"),
+    _ACTOR,
+    _option("--chunk", "lessons about a chunk", metavar="ID"),
+    _flag("--everything", "all lessons"),
+    _flag("--dry-run", "only count"),
+)
+def _forget(index: HebbianIndex, arguments: argparse.Namespace) -> _Answer:
     """Forget lessons; the index is as if they had never been."""
     chosen = {name: getattr(arguments, name) for name in ("lesson", "actor", "chunk")}
     if not arguments.everything and not any(chosen.values()):
         raise ParameterError("give the id of a lesson, --actor, --chunk or --everything")
-    with _opened(arguments) as index:
-        number = index.forget(**chosen, everything=arguments.everything, dry_run=arguments.dry_run)
+    number = index.forget(**chosen, everything=arguments.everything, dry_run=arguments.dry_run)
     would = "would be " if arguments.dry_run else ""
     line = f"{counted(number, 'lesson')} {would}forgotten"
-    show({"forgotten": number}, [line], as_json=arguments.json)
-    return 0 if number else 1
+    return _Answer({"forgotten": number}, [line], is_good=number > 0)
 
 
-# -- upkeep -----------------------------------------------------------------------------------
-
-
-def _add_upkeep(commands: Any) -> None:
-    _command(commands, _stats, "stats")
-    command = _command(commands, _doctor, "doctor")
-    command.add_argument(
-        "--rebuild", action="store_true", help="first make all but texts and lessons anew"
-    )
-    command = _command(commands, _export, "export")
-    command.add_argument("file", type=Path, metavar="FILE", help="- for standard output")
-    add_demo(commands)
-
-
-def _stats(arguments: argparse.Namespace) -> None:
+@_command("read")
+def _stats(index: HebbianIndex, arguments: argparse.Namespace) -> _Answer:
     """Show what the index holds, in numbers."""
-    with _opened(arguments, read_only=True) as index:
-        numbers = index.stats()
+    numbers = index.stats()
     lines = (
         f"{name.replace('_', ' '):<16}  {f'{value:,}' if isinstance(value, int) else value}"
         for name, value in numbers.items()
         if value is not None
     )
-    show(numbers, lines, as_json=arguments.json)
+    return _Answer(numbers, lines)
 
 
-def _doctor(arguments: argparse.Namespace) -> int:
+@_command("read", _flag("--rebuild", "first make all but texts and lessons anew"))
+def _doctor(index: HebbianIndex, arguments: argparse.Namespace) -> _Answer:
     """Check that everything stored follows from the texts; exit with 1 if something does not."""
-    with _opened(arguments, read_only=not arguments.rebuild) as index:
-        if arguments.rebuild:
-            index.rebuild()
-        problems = index.doctor()
-    show(problems, map(visible, problems or ["all is well"]), as_json=arguments.json)
-    return 1 if problems else 0
+    if arguments.rebuild:
+        with HebbianIndex.open(arguments.db, namespace=arguments.namespace) as writable:
+            writable.rebuild()
+    problems = index.doctor()
+    return _Answer(problems, map(visible, problems or ["all is well"]), is_good=not problems)
 
 
-def _export(arguments: argparse.Namespace) -> None:
+@_command("read", _option("file", "- for standard output", type=Path, metavar="FILE"))
+def _export(index: HebbianIndex, arguments: argparse.Namespace) -> None:
     """Write all chunks to a file of JSON lines, which `hebbgraph index` reads."""
-    with _opened(arguments, read_only=True) as index:
-        chunks = _all_chunks(index)
-        lines = (f"{chunk.model_dump_json(exclude_defaults=True)}\n" for chunk in chunks)
-        if str(arguments.file) == "-":
-            sys.stdout.writelines(lines)
-            return
-        partial = arguments.file.with_name(f"{arguments.file.name}.part")
-        with partial.open("w", encoding="utf-8", newline="\n") as out:
-            out.writelines(lines)
-        partial.replace(arguments.file)
+    chunks = (chunk for id_ in index.ids() for chunk in index.get(id_))
+    lines = (f"{chunk.model_dump_json(exclude_defaults=True)}\n" for chunk in chunks)
+    if str(arguments.file) == "-":
+        sys.stdout.writelines(lines)
+        return
+    partial_file = arguments.file.with_name(f"{arguments.file.name}.part")
+    with partial_file.open("w", encoding="utf-8", newline="\n") as out:
+        out.writelines(lines)
+    partial_file.replace(arguments.file)
 
 
-def _all_chunks(index: HebbianIndex) -> Iterator[Chunk]:
-    ids = index.ids()
-    for start in range(0, len(ids), _PAGE):
-        yield from index.get(ids[start : start + _PAGE])
-
-
-# -- shared -----------------------------------------------------------------------------------
-
-
-@contextmanager
-def _opened(
-    arguments: argparse.Namespace, *, create: bool = False, read_only: bool = False
-) -> Iterator[HebbianIndex]:
-    """Open an index for one command; only indexing makes a new one."""
-    db, namespace = arguments.db, arguments.namespace
-    if not create:
-        try:
-            HebbianIndex.open(db, namespace=namespace, read_only=True).close()
-        except NotFoundError as error:
-            raise NotFoundError(
-                f"there is no namespace {namespace!r} at {db}; `hebbgraph index PATH --db {db}` "
-                "makes one"
-            ) from error
-    model = getattr(arguments, "embedder", None)
-    language = getattr(arguments, "language", None)
-    with HebbianIndex.open(
-        db,
-        namespace=namespace,
-        embedder=None if model is None else SentenceTransformerEmbedder(model),
-        settings=None if language is None else Settings(language=language),
-        read_only=read_only,
-    ) as index:
-        yield index
-
-
-def _filter(text: str) -> dict[str, Any]:
-    try:
-        return dict(json.loads(text))
-    except (TypeError, ValueError, RecursionError) as error:
-        raise argparse.ArgumentTypeError(f"takes a JSON object: {error}") from error
+def _demo(arguments: argparse.Namespace) -> None:
+    lines = files("hebbgraph.cli").joinpath("demo.jsonl").read_text("utf-8").splitlines()
+    with HebbianIndex.open(arguments.db) as index:
+        index.add(map(json.loads, lines))
+        print(f"{len(lines)} notes of a mountain hut are indexed.")
+        first = index.recall(QUESTION, 3)
+        print(f"\n> {QUESTION}", *hit_lines(first), sep="\n")
+        (answer,) = index.get("deposit")
+        print(f"\nNone of these answers it. “{answer.title}” does:\n   {answer.text}")
+        index.reinforce(first, cited=["deposit"])
+        print("\nThat is taught. Now somebody asks in other words:")
+        print(f"\n> {REWORDED}", *hit_lines(index.recall(REWORDED, 3)), sep="\n")
+    print("\nYour own files: hebbgraph index FOLDER, then hebbgraph recall and reinforce.")

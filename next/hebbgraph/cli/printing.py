@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 import sys
 import textwrap
 from collections.abc import Iterable, Iterator
-from typing import Any, TextIO
+from typing import Any
 
 from hebbgraph.records import Hit, Lesson, Recall
 
 __all__ = [
-    "Progress",
     "complain",
-    "count_lines",
     "counted",
     "hit_lines",
     "lesson_line",
     "show",
+    "show_progress",
     "visible",
 ]
 
@@ -67,16 +65,14 @@ def show(record: Any, lines: Iterable[str], *, as_json: bool) -> None:
         print(line)
 
 
-def hit_lines(found: Recall, with_path: bool) -> Iterator[str]:
+def hit_lines(found: Recall, with_path: bool = False) -> Iterator[str]:
     """Yield what people see of a recall.
 
-    On a terminal, words of the question are bold and texts are cut and wrapped. In a pipe each
-    text is one whole line.
+    On a terminal, texts are cut and wrapped. In a pipe each text is one whole line.
     """
     for hit in found:
-        words = re.compile(rf"(?i)\b(?:{'|'.join(map(re.escape, hit.has)) or '(?!)'})\w*")
         place = f"  {visible(hit.document_id)}" if hit.document_id else ""
-        yield f"{hit.rank}. {_bold(words, visible(hit.label))}  {hit.score:.3f}{place}"
+        yield f"{hit.rank}. {visible(hit.label)}  {hit.score:.3f}{place}"
         yield f"{_INDENT}{visible(hit.why)}"
         if with_path:
             yield f"{_INDENT}{visible(hit.path_text)}"
@@ -84,31 +80,19 @@ def hit_lines(found: Recall, with_path: bool) -> Iterator[str]:
             yield f"{_INDENT}{visible(hit.text)}"
             continue
         width = max(shutil.get_terminal_size().columns - 1, 40)
-        excerpt = _excerpt(hit, words)
-        wrapped = textwrap.fill(excerpt, width, initial_indent=_INDENT, subsequent_indent=_INDENT)
-        yield _bold(words, wrapped)
+        yield textwrap.fill(_excerpt(hit), width, initial_indent=_INDENT, subsequent_indent=_INDENT)
 
 
-def _bold(words: re.Pattern[str], text: str) -> str:
-    if not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
-        return text
-    return words.sub(lambda word: f"\x1b[1;31m{word[0]}\x1b[0m", text)
-
-
-def _excerpt(hit: Hit, words: re.Pattern[str]) -> str:
+def _excerpt(hit: Hit) -> str:
     """Return the sentences that hold the most words of the question."""
+    words = re.compile(rf"(?i)\b(?:{'|'.join(map(re.escape, hit.has)) or '(?!)'})\w*")
     text = visible(hit.text[:_READ])
     best, most = 0, -1
     for start in (0, *(end.end() for end in re.finditer(r"[.!?]\s", text))):
-        if (found := len(set(words.findall(text, start, start + _EXCERPT)))) > most:
-            best, most = start, found
+        if (number := len(set(words.findall(text, start, start + _EXCERPT)))) > most:
+            best, most = start, number
     stop = best + _EXCERPT
     return ("… " if best else "") + text[best:stop] + ("…" if len(text) > stop else "")
-
-
-def count_lines(rows: Iterable[tuple[int, str]]) -> Iterator[str]:
-    """Return a table of numbers and names."""
-    return (f"{number:>8,}  {visible(name)}" for number, name in rows)
 
 
 def lesson_line(lesson: Lesson) -> str:
@@ -120,18 +104,10 @@ def lesson_line(lesson: Lesson) -> str:
     return visible("; ".join(filter(None, parts)))
 
 
-class Progress:
-    """Shows how many files are read: one line that changes on a terminal, else a line a tenth."""
-
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-        self._shown = 0
-
-    def __call__(self, done: int, total: int) -> None:
-        """Show a number of files, of all."""
-        if self._stream.isatty():
-            end = "\r\x1b[K" if done == total else ""
-            print(f"\rread {done:,} of {total:,} files{end}", end="", file=self._stream, flush=True)
-        elif total >= 20 and done * 10 // total > self._shown:
-            self._shown = done * 10 // total
-            print(f"read {done:,} of {total:,} files", file=self._stream, flush=True)
+def show_progress(done: int, total: int) -> None:
+    """Show how many files are read: one line that changes on a terminal, else a line a tenth."""
+    if sys.stderr.isatty():
+        end = "\r\x1b[K" if done == total else ""
+        print(f"\rread {done:,} of {total:,} files{end}", end="", file=sys.stderr, flush=True)
+    elif total >= 20 and done * 10 // total > (done - 1) * 10 // total:
+        complain(f"read {done:,} of {total:,} files")

@@ -8,30 +8,24 @@ import json
 import os
 import posixpath
 import re
+import signal
 import stat
 import subprocess
 import sys
 import threading
 from base64 import b64encode
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
+from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any, Self
 
 from hebbgraph import __version__
-from hebbgraph.documents.markup import take_marks
 from hebbgraph.errors import ConversionError, MissingExtraError
-from hebbgraph.index import HebbianIndex
 from hebbgraph.records import Chunk, Record
 from hebbgraph.splitter import Splitter
-from hebbgraph.text.markdown import read_sections, sole_title
 
-__all__ = ["Change", "Converter", "Document", "Limits", "convert", "place_of", "preview", "read"]
+__all__ = ["Converter", "Document", "Limits", "convert", "digest_of", "place_of", "read"]
 
-_VAGUE = re.compile(
-    r"(?i)(?:index|readme|default|home|main|__init__|untitled|document|contents?|table of contents"
-    r"|welcome)?"
-)
 _LETTER = re.compile(r"[^\W\d_]")
 _HEADING = re.compile(r"(?m)^#{1,6} .*$")
 
@@ -46,8 +40,7 @@ class Limits:
     size: int = 50_000_000
 
 
-@dataclass(frozen=True)
-class Document:
+class Document(Record):
     """The text of a file, in Markdown.
 
     ``document_id`` is its place, the path below a base. ``title`` is its main heading, its declared
@@ -60,8 +53,8 @@ class Document:
     title: str
     text: str
     digest: str
-    anchors: list[tuple[int, str]] = field(default_factory=list, repr=False)
-    links: list[tuple[int, str]] = field(default_factory=list, repr=False)
+    anchors: tuple[tuple[int, str], ...] = ()
+    links: tuple[tuple[int, str], ...] = ()
 
     def chunks(
         self, splitter: Splitter | None = None, *, metadata: Mapping[str, Any] | None = None
@@ -81,22 +74,6 @@ class Document:
             known = {**spoken[0].metadata, "digest": self.digest}
             spoken[0] = spoken[0].model_copy(update={"metadata": known})
         return spoken
-
-
-class Change(Record):
-    """What ``index.refresh(document.chunks())`` would do.
-
-    ``replaces`` is the number of chunks that the document has now; ``added``, ``unchanged`` and
-    ``deleted`` count chunks by id.
-    """
-
-    document_id: str
-    title: str
-    replaces: int
-    added: int
-    unchanged: int
-    deleted: int
-    is_unchanged: bool
 
 
 def read(
@@ -122,21 +99,6 @@ def convert(data: bytes, name: str, *, limits: Limits | None = None) -> Document
     place = posixpath.normpath("/" + name.replace("\\", "/")).lstrip("/")
     with Converter(limits) as converter:
         return converter.convert(data, place)
-
-
-def preview(document: Document, index: HebbianIndex) -> Change:
-    """Return what replacing the document of this place would change; nothing is written."""
-    new = {chunk.id for chunk in document.chunks()}
-    old = set(index.ids({"$document_id": document.document_id}))
-    return Change(
-        document_id=document.document_id,
-        title=document.title,
-        replaces=len(old),
-        added=len(new - old),
-        unchanged=len(new & old),
-        deleted=len(old - new),
-        is_unchanged=new == old and bool(index.ids({"digest": document.digest})),
-    )
 
 
 def place_of(path: str | os.PathLike[str], base: str | os.PathLike[str] | None = None) -> str:
@@ -174,13 +136,9 @@ class Converter:
     def close(self) -> None:
         """End the process, and what it runs."""
         child, self._child = self._child, None
-        if child is None:
-            return
-        if os.name == "posix":
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(child.pid, 9)
-        child.kill()
-        child.communicate()
+        if child is not None:
+            _kill(child)
+            child.communicate()
 
     def data(self, path: Path, place: str) -> bytes:
         """Return the bytes of a regular file that is not too large."""
@@ -189,11 +147,10 @@ class Converter:
             if not stat.S_ISREG(path.stat().st_mode):
                 raise ConversionError(f"{place}: is no regular file")
             with path.open("rb") as file:
-                data = file.read(self.limits.size + 1)
+                return file.read(self.limits.size + 1)
         except OSError as error:
             reason = (error.strerror or str(error)).lower()
             raise ConversionError(f"{place}: cannot be read: {reason}") from error
-        return data
 
     def convert(self, data: bytes, name: str) -> Document:
         """Read the bytes of a file as the document of a place."""
@@ -202,13 +159,10 @@ class Converter:
         if not data.strip():
             raise ConversionError(f"{name}: is empty")
         answer = self._ask(data, name)
-        if answer.get("extra"):
-            raise MissingExtraError(f"{name}: {answer['error']}")
         if "error" in answer:
-            raise ConversionError(f"{name}: {answer['error']}")
-        marked = take_marks(answer["text"])
-        title = _title(name, answer["title"], marked.text)
-        return Document(name, title, marked.text, digest_of(data), marked.anchors, marked.links)
+            error = MissingExtraError if answer["extra"] else ConversionError
+            raise error(f"{name}: {answer['error']}")
+        return Document(document_id=name, digest=digest_of(data), **answer)
 
     def _ask(self, data: bytes, name: str) -> dict[str, Any]:
         """Send a file to the process, starting it if there is none, and return its answer."""
@@ -224,16 +178,11 @@ class Converter:
         child, late = self._child, threading.Event()
         assert child.stdin
         assert child.stdout
-        request = {
-            "name": name,
-            "data": b64encode(data).decode(),
-            "memory": self.limits.memory,
-            "output": self.limits.output,
-        }
+        request = {"name": name, "data": b64encode(data).decode(), **asdict(self.limits)}
 
         def end() -> None:
             late.set()
-            self.close()
+            _kill(child)
 
         timer = threading.Timer(self.limits.seconds, end)
         timer.start()
@@ -243,9 +192,10 @@ class Converter:
             return dict(json.loads(child.stdout.readline()))
         except (OSError, ValueError):  # it has ended
             self.close()
+            reason = "took more memory than allowed, or broke the converter"
             if late.is_set():
-                return {"error": f"took longer than {self.limits.seconds:g} seconds"}
-            return {"error": "took more memory than allowed, or broke the converter"}
+                reason = f"took longer than {self.limits.seconds:g} seconds"
+            raise ConversionError(f"{name}: {reason}") from None
         except BaseException:  # Ctrl-C
             self.close()
             raise
@@ -253,25 +203,13 @@ class Converter:
             timer.cancel()
 
 
+def _kill(child: subprocess.Popen[bytes]) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        if os.name == "posix":
+            os.killpg(child.pid, signal.SIGKILL)
+    child.kill()
+
+
 def digest_of(data: bytes) -> str:
     """Return what identifies the bytes of a file, and the version that reads them."""
     return hashlib.sha256(__version__.encode() + b"\0" + data).hexdigest()[:32]
-
-
-def _title(name: str, declared: str, text: str) -> str:
-    """Return the first title that says something.
-
-    >>> _title("guide/index.md", "", "# README"), _title("ice_trade.txt", "", "It floats.")
-    ('guide', 'ice trade')
-    """
-    sections = read_sections(text)
-    path = PurePosixPath(name.replace("\\", "/"))
-    headings = [section.blocks[0] for section in sections if section.path]
-    first = headings[0].title if headings else ""
-    main = first if headings and headings[0].level == 1 else ""
-    stem = re.sub(r"[_-]+", " ", path.stem)
-    for title in (sole_title(sections), declared, main, stem, first, path.parent.name):
-        title = " ".join(title.split())[:300]
-        if len(re.findall(r"[^\W\d_]", title)) > 1 and not _VAGUE.fullmatch(title):
-            return title
-    return path.name

@@ -14,7 +14,7 @@ from hebbgraph.documents.document import Converter, Limits, digest_of, place_of
 from hebbgraph.documents.kinds import can_convert
 from hebbgraph.errors import HebbgraphError, ParameterError
 from hebbgraph.index import HebbianIndex
-from hebbgraph.records import Chunk, Record
+from hebbgraph.records import AddReport, Chunk
 
 __all__ = ["IngestReport", "find_files", "ingest"]
 
@@ -28,18 +28,13 @@ _MADE = frozenset({
 })  # fmt: skip
 
 
-class IngestReport(Record):
-    """What reading files did.
+class IngestReport(AddReport):
+    """What reading files did, in chunks and documents.
 
-    ``added``, ``replaced``, ``unchanged`` and ``deleted`` count chunks as :class:`AddReport` does.
     ``documents`` were written, ``skipped`` and ``failed`` give the reason by place, and the files
     of ``missing`` documents are gone.
     """
 
-    added: int = 0
-    replaced: int = 0
-    unchanged: int = 0
-    deleted: int = 0
     documents: tuple[str, ...] = ()
     unchanged_documents: int = 0
     skipped: dict[str, str] = Field(default_factory=dict)

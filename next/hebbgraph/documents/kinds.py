@@ -1,4 +1,4 @@
-"""Convert the bytes of one file to marked Markdown. This runs in the process of a Converter.
+"""Convert the bytes of one file to Markdown. This runs in the process of a Converter.
 
 Markdown, tables, notebooks, JSON, source code and plain text need nothing installed; the others
 are read by pandoc, HTML without its menus and PDF by `pages`.
@@ -7,22 +7,24 @@ are read by pandoc, HTML without its menus and PDF by `pages`.
 from __future__ import annotations
 
 import codecs
+import contextlib
 import csv
 import importlib
 import io
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from base64 import b64decode
-from collections.abc import Callable, Iterator
-from itertools import pairwise
+from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from hebbgraph.documents.markup import clean_markdown, mark_directives
+from hebbgraph.documents.markup import clean_markdown, mark_directives, take_marks
 from hebbgraph.errors import ConversionError, MissingExtraError
+from hebbgraph.text.blocks import Page
 
 try:
     import resource
@@ -48,12 +50,13 @@ CODE = frozenset({
     ".r", ".rb", ".rs", ".scala", ".sh", ".sql", ".swift", ".tcl", ".tf", ".toml", ".ts", ".tsx",
     ".vue", ".xml", ".yaml", ".yml", ".zig", ".zsh",
 })  # fmt: skip
+_PRIVATE = re.compile("[\ue000-\ue002]")  # marks are made of these
 _MOST_LINE = 5_000  # characters of a line of text, on average
 _ENCODING = re.compile(rb"""(?i)<(?:meta|\?xml)[^<>]{0,200}?(?:charset|encoding)=["']?([\w-]+)""")
-_DEFINITION = re.compile(
-    r"(?m)^(?:(?:export|default|public|private|static|final|abstract|async|pub(?:\(\w+\))?|unsafe)"
-    r"[ \t]+){0,4}(?:def|class|func|function|fn|struct|enum|interface|trait|impl|module|type)\b"
-    r"[ \t*]*(?:\([^()\n]{0,100}\)[ \t]*)?([\w.]{1,100})"
+#: Titles that say nothing.
+_VAGUE = re.compile(
+    r"(?i)(?:index|readme|default|home|main|__init__|untitled|document|contents?|table of contents"
+    r"|welcome)?"
 )
 #: Anchors on a line of their own go before the text that they belong to.
 _LONE_MARKS = re.compile("(?m)^([ \t]*(?:\ue000[^\ue000-\ue002\n]*\ue002)+)\n+[ \t]*(?=\\S)")
@@ -72,16 +75,15 @@ def _decode(data: bytes, declared: str = "") -> str:
     >>> _decode("é".encode("utf-16")), _decode("é".encode("latin-1"), "iso-8859-1")
     ('é', 'é')
     """
-    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return data.decode("utf-16", "replace")
-    if b"\0" in data[:8192]:
+    is_utf16 = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    if b"\0" in data[:8192] and not is_utf16:
         raise ConversionError("is binary, no text")
-    for encoding in ("utf-8-sig", declared):
-        try:
-            return data.decode(encoding or "cp1252")
-        except (UnicodeDecodeError, LookupError):
-            continue
-    return data.decode("cp1252", "replace")
+    text = data.decode("cp1252", "replace")
+    for encoding in ("utf-16" if is_utf16 else "utf-8-sig", declared or "cp1252"):
+        with contextlib.suppress(UnicodeDecodeError, LookupError):
+            text = data.decode(encoding)
+            break
+    return _PRIVATE.sub("", text)
 
 
 def _plain(data: bytes, suffix: str = "") -> Converted:
@@ -98,17 +100,9 @@ def _markdown(data: bytes, suffix: str) -> Converted:
 
 
 def _code(data: bytes, suffix: str) -> Converted:
-    """Return source code as fenced parts, each below the name of what it defines."""
     text, _ = _plain(data)
     fence = "`" * max([3, *(len(ticks) + 1 for ticks in re.findall("`+", text))])
-    found = list(_DEFINITION.finditer(text))
-    starts = [0, *(definition.start() for definition in found), len(text)]
-    headings = ["", *(f"## {match[1]}\n\n" for match in found)]
-    parts = []
-    for heading, (start, end) in zip(headings, pairwise(starts), strict=True):
-        if body := text[start:end].strip("\n").rstrip():
-            parts.append(f"{heading}{fence}{suffix[1:]}\n{body}\n{fence}")
-    return "\n\n".join(parts), ""
+    return f"{fence}{suffix[1:]}\n{text}\n{fence}", ""
 
 
 def _table(data: bytes, suffix: str) -> Converted:
@@ -128,23 +122,12 @@ def _table(data: bytes, suffix: str) -> Converted:
 
 
 def _json(data: bytes, suffix: str) -> Converted:
+    """Return JSON with a name or value on each line; line ends in texts are as they were."""
     try:
-        return "\n".join(_outline(json.loads(_decode(data)), 0)), ""
+        text = json.dumps(json.loads(_decode(data)), ensure_ascii=False, indent=1)
     except (ValueError, RecursionError) as error:
         raise ConversionError(f"is no JSON: {error}") from error
-
-
-def _outline(value: Any, depth: int) -> Iterator[str]:
-    """Yield JSON as lines ``name: value``, indented below the name that they belong to."""
-    if not isinstance(value, dict | list):
-        yield "  " * depth + (value if isinstance(value, str) else json.dumps(value))
-        return
-    pairs = value.items() if isinstance(value, dict) else (("-", item) for item in value)
-    for name, inner in pairs:
-        label = "  " * depth + (name if name == "-" else f"{name}:")
-        lines = _outline(inner, depth + 1)
-        yield label if isinstance(inner, dict | list) else f"{label} {next(lines).lstrip()}"
-        yield from lines
+    return text.replace("\\n", "\n"), ""
 
 
 def _html(data: bytes, suffix: str) -> Converted:
@@ -178,12 +161,8 @@ def _pandoc(data: bytes, kind: str) -> str:
         lines = done.stderr.decode("utf-8", "replace").strip().splitlines() or ["no reason given"]
         raise ConversionError(f"cannot be read by pandoc: {lines[-1][:200]}")
     text = _LONE_MARKS.sub(r"\1", done.stdout.decode("utf-8", "replace"))
-    return re.sub(r"(?m)^\|.*\|$", _narrow, text)
-
-
-def _narrow(row: re.Match[str]) -> str:
-    """Return a row of a table without the spaces that align it."""
-    return re.sub(r" {2,}", " ", re.sub(r"-{4,}", "---", row[0]))
+    # Rows of tables lose the spaces and dashes that align them.
+    return re.sub(r"(?m)^\|.*\|$", lambda row: re.sub(r"( ) +|(---)-+", r"\1\2", row[0]), text)
 
 
 def _pdf(data: bytes, suffix: str) -> Converted:
@@ -216,22 +195,47 @@ def serve() -> None:
     """Answer the requests of a :class:`~hebbgraph.documents.document.Converter`, a line each."""
     answers = os.fdopen(os.dup(1), "w", encoding="ascii")
     os.dup2(2, 1)  # what a library prints is no answer
-    for request in sys.stdin.buffer:
-        print(json.dumps(_answer(json.loads(request))), file=answers, flush=True)
+    for line in sys.stdin.buffer:
+        request = json.loads(line)
+        if resource is not None:  # the alarm ends a process whose parent was killed
+            signal.alarm(int(request["seconds"]) + 5)
+            resource.setrlimit(resource.RLIMIT_DATA, (request["memory"], request["memory"]))
+        print(json.dumps(_answer(request)), file=answers, flush=True)
+        if resource is not None:
+            signal.alarm(0)
 
 
 def _answer(request: dict[str, Any]) -> dict[str, Any]:
-    if resource is not None:
-        resource.setrlimit(resource.RLIMIT_DATA, (request["memory"], request["memory"]))
     try:
         suffix = PurePosixPath(request["name"]).suffix.lower()
-        text, title = _READERS.get(suffix, _plain)(b64decode(request["data"]), suffix)
+        converted, declared = _READERS.get(suffix, _plain)(b64decode(request["data"]), suffix)
+        if len(converted) > request["output"]:
+            raise ConversionError(f"holds more than {request['output']:,} characters of text")
+        text, anchors, links = take_marks(converted)
+        title = _title(request["name"], declared, text)
     except (ConversionError, MissingExtraError) as error:
         return {"error": str(error), "extra": isinstance(error, MissingExtraError)}
     except (MemoryError, RecursionError):
-        return {"error": "takes more memory than allowed"}
+        return {"error": "takes more memory than allowed", "extra": False}
     except Exception as error:
-        return {"error": f"cannot be read: {type(error).__name__}: {error}"}
-    if len(text) > request["output"]:
-        return {"error": f"holds more than {request['output']:,} characters of text"}
-    return {"text": text, "title": title}
+        return {"error": f"cannot be read: {type(error).__name__}: {error}", "extra": False}
+    return {"text": text, "title": title, "anchors": anchors, "links": links}
+
+
+def _title(name: str, declared: str, text: str) -> str:
+    """Return the first title that says something.
+
+    >>> _title("guide/index.md", "", "# README"), _title("ice_trade.txt", "", "It floats.")
+    ('guide', 'ice trade')
+    """
+    page = Page(text)
+    path = PurePosixPath(name)
+    headings = [section.blocks[0] for section in page.sections if section.path]
+    first = headings[0].title if headings else ""
+    main = first if headings and headings[0].level == 1 else ""
+    stem = re.sub(r"[_-]+", " ", path.stem)
+    for title in (page.title, declared, main, stem, first, path.parent.name):
+        title = " ".join(title.split())[:300]
+        if len(re.findall(r"[^\W\d_]", title)) > 1 and not _VAGUE.fullmatch(title):
+            return title
+    return path.name

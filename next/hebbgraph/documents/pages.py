@@ -42,12 +42,12 @@ def read_html(text: str) -> tuple[str, str]:
     An element goes if its name, role or class says that it is no text, or if nearly all of its
     words are links; none goes that holds half of the page.
     """
-    text = re.sub(r"\A\s*<\?xml[^<>]*\?>", "", re.sub("[\0\ue000-\ue002]", "", text))
+    text = re.sub(r"\A\s*<\?xml[^<>]*\?>", "", text.replace("\0", ""))
     try:
         page = lxml.html.document_fromstring(text)
     except (etree.ParserError, etree.XMLSyntaxError, ValueError) as error:
         raise ConversionError(f"is no HTML: {error}") from error
-    title = page.findtext(".//title") or ""
+    title = " ".join((page.findtext(".//title") or "").split())
     body = page.find(".//body")
     body = page if body is None else body
     mains = body.xpath(".//main | .//*[@role='main']") or body.xpath(".//article")

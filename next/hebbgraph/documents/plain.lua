@@ -2,11 +2,8 @@
 -- are marked by private characters, which `markup.py` takes out again.
 
 local function raw(text) return pandoc.RawInline('gfm', text) end
-local function clean(text)
-  return (text:gsub('\u{E000}', ''):gsub('\u{E001}', ''):gsub('\u{E002}', ''))
-end
-local function anchor(id) return raw('\u{E000}' .. clean(id) .. '\u{E002}') end
-local function link(target) return raw('\u{E001}' .. clean(target) .. '\u{E002}') end
+local function anchor(id) return raw('\u{E000}' .. id .. '\u{E002}') end
+local function link(target) return raw('\u{E001}' .. target .. '\u{E002}') end
 local function content(element) return element.content end
 local function nothing() return {} end
 
@@ -29,22 +26,22 @@ end
 local function code(element)
   if element.classes:includes('interpreted-text') then return role(element) end
   if element.text:find('`') then return element end
-  return raw('`' .. clean(element.text) .. '`')
+  return raw('`' .. element.text .. '`')
+end
+
+local function with_anchor(element)
+  if element.identifier ~= '' then element.content:insert(1, anchor(element.identifier)) end
+  return element.content
 end
 
 local inlines = {
-  Str = function(element) return raw(clean(element.text)) end,
+  Str = function(element) return raw(element.text) end,
+  Math = function(element) return raw(element.text) end,
   Code = code,
   SoftBreak = function() return pandoc.Space() end,
   LineBreak = function() return raw('\n') end,
   Emph = content, Strong = content, Underline = content, Strikeout = content, SmallCaps = content,
-  Superscript = content, Subscript = content, Cite = content,
-  Math = function(element) return raw(clean(element.text)) end,
-  Quoted = function(element)
-    local inside = element.content:clone()
-    inside:insert(1, raw('"')); inside:insert(raw('"'))
-    return inside
-  end,
+  Superscript = content, Subscript = content, Cite = content, Span = with_anchor,
   RawInline = function(element) if element.format ~= 'gfm' then return {} end end,
   Image = function(element) return element.caption end,
   Note = function(element)
@@ -53,36 +50,29 @@ local inlines = {
     return inside
   end,
   Link = function(element)
-    local inside = element.content:clone()
     local is_place = not element.target:match('^##SUBST') and not element.target:match('^data:')
-    if #inside > 0 and is_place then inside:insert(link(element.target)) end
-    if element.identifier ~= '' then inside:insert(1, anchor(element.identifier)) end
-    return inside
-  end,
-  Span = function(element)
-    if element.identifier ~= '' then element.content:insert(1, anchor(element.identifier)) end
-    return element.content
+    if #element.content > 0 and is_place then element.content:insert(link(element.target)) end
+    return with_anchor(element)
   end,
 }
-local SINCE = { versionadded = 'New in', versionchanged = 'Changed in',
-  deprecated = 'Deprecated since' }
 
 -- A documented function, class or setting, which `markup.py` has renamed: its name is a heading.
-local function symbol(level, inside)
-  local signature = pandoc.utils.stringify(inside:remove(1) or '')
+local function symbol(inside)
+  if #inside < 2 then return {} end
+  local signature = pandoc.utils.stringify(inside:remove(1))
   local name = signature:gsub('^class ', ''):match('^[%w_.]+') or signature
   inside:insert(1, pandoc.Plain{ raw('`' .. signature .. '`') })
-  inside:insert(1, pandoc.Header(level, { raw(name), anchor(name), anchor('symbol:' .. name) }))
+  inside:insert(1, pandoc.Header(5, { raw(name), anchor(name), anchor('symbol:' .. name) }))
   return inside
 end
 
 local function div(element)
-  local inside, class = element.content:clone(), element.classes[1] or ''
+  local inside, class = element.content, element.classes[1] or ''
   if class == 'hebbgraph-silent' then return {} end
-  if class == 'hebbgraph-symbol' then return symbol(5, inside) end
-  if class == 'hebbgraph-member' then return symbol(6, inside) end
-  if SINCE[class] and inside[1] and pandoc.utils.stringify(inside[1]):match('^%d') then
-    inside[1].content:insert(1, raw(SINCE[class] .. ' '))
+  if class == 'hebbgraph-symbol' then return symbol(inside) end
+  local change = class:match('^version(%l+)$') or class:match('^deprecated$')
+  if change and inside[1] then
+    inside[1].content:insert(1, raw(change:gsub('^%l', string.upper) .. ' in '))
   end
   if element.identifier ~= '' then inside:insert(1, pandoc.Plain{ anchor(element.identifier) }) end
   return inside
@@ -109,9 +99,7 @@ local function grid(element)
   local simple = pandoc.utils.to_simple_table(element)
   local function cell(blocks)
     local text = pandoc.utils.blocks_to_inlines(blocks):walk{
-      Str = function(part) return pandoc.Str((part.text:gsub('|', '\\|'))) end,
-      Code = function(part) part.text = part.text:gsub('|', '\\|'); return part end,
-      LineBreak = function() return pandoc.Space() end,
+      RawInline = function(part) return raw((part.text:gsub('|', '\\|'):gsub('\n', ' '))) end,
     }
     return { pandoc.Plain(text) }
   end
@@ -127,8 +115,7 @@ local function grid(element)
 end
 
 local blocks = {
-  Div = div, Header = header, DefinitionList = definitions, Table = grid,
-  BlockQuote = content,
+  Div = div, Header = header, DefinitionList = definitions, Table = grid, BlockQuote = content,
   LineBlock = function(element)
     local lines = pandoc.List{}
     for _, line in ipairs(element.content) do lines:extend(line); lines:insert(raw('\n')) end
@@ -136,9 +123,8 @@ local blocks = {
   end,
   RawBlock = nothing, HorizontalRule = nothing,
   Figure = function(element)
-    local inside = element.content:clone()
-    inside:extend(element.caption.long)
-    return inside
+    element.content:extend(element.caption.long)
+    return element.content
   end,
 }
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import closing
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from hebbgraph.errors import ParameterError, StorageError
@@ -14,6 +16,7 @@ from hebbgraph.recall.pipeline import Where
 from hebbgraph.recall.strategies import RankStep, Strategy
 from hebbgraph.records import Chunk, Hit, Neighbor, Recall, Tag
 from hebbgraph.store.chunks import chunks_by_id
+from hebbgraph.store.sqlite import SQLiteDatabase
 from hebbgraph.upkeep import problems, statistics
 
 if TYPE_CHECKING:
@@ -166,12 +169,18 @@ class AskingVerbs(OpenNamespace):
     def doctor(self) -> list[str]:
         """Check that everything stored follows from the texts; return what is wrong.
 
-        It reads every chunk again. :meth:`rebuild` repairs what it finds, but for texts.
+        It indexes every chunk again, into a temporary file. :meth:`rebuild` repairs what it finds,
+        but for texts.
         """
         found = self._database.check()
         try:
-            with self._database.read() as session:
-                return found + problems(session, self.settings)
+            with (
+                TemporaryDirectory() as folder,
+                self._database.read() as session,
+                closing(SQLiteDatabase(Path(folder) / "fresh", wait=0.0)) as other,
+                other.write() as fresh,
+            ):
+                return found + problems(session, self.settings, fresh)
         except StorageError as error:
             return [*found, str(error)]
         except (LookupError, TypeError, ValueError) as error:

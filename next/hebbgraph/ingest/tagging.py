@@ -52,7 +52,7 @@ from hebbgraph.text.matching import Phrases, possible_phrases
 from hebbgraph.text.references import Link, links_of
 from hebbgraph.text.tokens import lexical_terms
 
-__all__ = ["complete", "held_tags", "is_complete"]
+__all__ = ["complete", "is_complete"]
 
 #: A phrase is looked for in the chunks that hold these of its words, the rarest.
 _RAREST_WORDS = 3
@@ -89,14 +89,6 @@ def complete(
         return left, None
     vocabulary.changes = session.meta["changes"]
     return left, vocabulary
-
-
-def held_tags(session: Session, settings: Settings, rows: list[int]) -> dict[int, dict[int, int]]:
-    """Return the terms and roles that chunks should hold by today's vocabulary."""
-    vocabulary = Vocabulary(session, settings.language, whole=len(rows) >= _MANY)
-    texts = _texts(session, settings, rows)
-    tags = _tags(session, vocabulary, texts)
-    return dict(zip((text.row for text in texts), tags, strict=True))
 
 
 # -- from changed terms to chunks -------------------------------------------------------------

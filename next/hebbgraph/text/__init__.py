@@ -4,7 +4,6 @@ Data flows through the folder in this order:
 
 ==================== ================================================================
 ``characters``       Unicode: folding, and scripts written without spaces
-``artefacts``        links, paths, file names, markup and hashes, which are not words
 ``tokens``           text to tokens, tokens to terms, a phrase to its key; word lists
 ``syllables``        Vietnamese, which puts spaces between syllables
 ``query``            a question to the terms of word search
@@ -16,6 +15,6 @@ Data flows through the folder in this order:
 ``references``       addresses and references as keys
 ``context``          one chunk to tokens and words; its metadata's words, searched with the text
 ``matching``         known phrases in tokens
-``markdown``         a text to its blocks, and ``cutting`` to pieces, for the splitter
+``blocks``           a text to its blocks, and these to pieces, for the splitter
 ==================== ================================================================
 """

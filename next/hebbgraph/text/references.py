@@ -17,7 +17,7 @@ from urllib.parse import unquote
 from hebbgraph.errors import InvalidChunkError
 from hebbgraph.records import Chunk, storable
 from hebbgraph.terms import Role, TermKind
-from hebbgraph.text.artefacts import FILE_ENDING
+from hebbgraph.text.shapes import FILE_ENDING
 from hebbgraph.text.tokens import phrase_key
 
 __all__ = ["Link", "links_of", "named_by_links", "normal_address", "place_name"]

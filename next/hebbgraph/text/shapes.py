@@ -23,11 +23,11 @@ from typing import NamedTuple
 
 import regex
 
-from hebbgraph.text.artefacts import is_artefact, without_links
 from hebbgraph.text.characters import UNSPACED, bounded_words
 from hebbgraph.text.syllables import SYLLABIC, is_function_syllable
 from hebbgraph.text.tokens import (
     MAX_TOKEN_CHARACTERS,
+    WORD_LISTS,
     WordCache,
     stop_words,
     tokenize,
@@ -35,7 +35,7 @@ from hebbgraph.text.tokens import (
     word_sets,
 )
 
-__all__ = ["ShapedText", "dominant_language", "is_english", "shape_text"]
+__all__ = ["FILE_ENDING", "ShapedText", "dominant_language", "is_english", "shape_text"]
 
 _HEADING_CHARACTERS = 60
 
@@ -58,6 +58,28 @@ _UNSPACED_RUN = regex.compile(rf"([{UNSPACED}](?:[{UNSPACED}\p{{M}}]|[・·](?=[
 _NUMBER = re.compile(r"[0-9][0-9.,'’:-]*[^\W\d_]{0,2}")
 _POSSESSIVE = re.compile(r"(?<=\w)(?:['’]s|s['’]|['’])\Z")
 _MARK = {"(": "(", ")": ")"} | dict.fromkeys(".!?。！？؟।॥…", ".")
+
+# Links, paths, files, markup, hashes and literals, which are no words.
+_LINK = re.compile(
+    r"(?i)(?:[a-z][a-z0-9+.-]*://|\bwww\.|\bmailto:)\S*"
+    r"|[\w.+-]++@\w[\w-]*+(?:\.[\w-]++)+"
+    r"|^[\"'(\[`]*(?:\.{1,2}|~)?[/\\](?:[\w.~-]++[/\\]?)++"  # /usr/lib, ./run.sh
+    r"|\b[a-z]:\\\S*"
+    r"|\b[\w.~-]++(?:[/\\][\w.~-]++){2,}[/\\]?"  # src/text/names
+    r"|^[\"'(\[`]*</?[a-z][\w-]*+|\b[\w-]++=\"[^\"]*+|&#?[a-z0-9]++;"  # <div, class="x", &nbsp;
+    r"|:[a-z][\w:+.-]{0,40}:(?=`)"  # :func:`main`
+)
+FILE_ENDING = "|".join(WORD_LISTS["file_endings"].split())
+_FILE = re.compile(rf"(?i)(?:[\w-]++[./\\])+(?:{FILE_ENDING})")
+_HASH = re.compile(
+    r"(?i)(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+)
+_LITERAL = re.compile(
+    r"(?i)0[xob][0-9a-f_]+[a-z0-9]*|[0-9][0-9_]*_[a-z0-9_]*|u(?:\+|(?=[a-f]*\d))[0-9a-f]{4,6}"
+    r"|(?-i:[a-z][0-9])"  # x1
+)
+_MAY_BE_LINK = re.compile(r"(?i)[/\\@=<&]|www\.|:`").search
+_LONGEST_ARTEFACT = 500  # characters; the patterns take quadratic time on words without links
 
 _WordShape = tuple[tuple[str, ...], str]
 
@@ -130,7 +152,7 @@ class _Analyser:
                 units.extend([""] * len(marks))
                 shapes.append(marks)
 
-        word = without_links(word)
+        word = _without_links(word)
         # AC/DC and TCP/IP are one name; and/or and Oslo/Bergen are two words.
         pieces = [word] if "/" in word and word.isupper() else _INNER_BREAK.split(word)
         for position, piece in enumerate(pieces):
@@ -160,7 +182,7 @@ class _Analyser:
         unit = " ".join(tokenize(core + "." if dotted else core))
         if not unit:
             return (), "", after
-        if not core.isalpha() and is_artefact(core):
+        if not core.isalpha() and _is_artefact(core):
             return ("",), "|", after
         shape = self._letters(core, unit) if core.isalpha() else self._any(core, unit)
         if after.startswith(".") and ("." in core or _is_abbreviation(core, unit)):
@@ -255,3 +277,16 @@ def shape_text(text: str, language: str) -> ShapedText:
         list(chain.from_iterable([record[0] for record in records])),
         "".join([record[1] for record in records]),
     )
+
+
+def _without_links(word: str) -> str:
+    """Replace each link, path or piece of markup (``<div``) in a word by a bar."""
+    if len(word) > _LONGEST_ARTEFACT or not _MAY_BE_LINK(word):
+        return word
+    return _LINK.sub("|", word)
+
+
+def _is_artefact(word: str) -> bool:
+    """Return whether a word is a file, a host, a hash or a literal; "E0382" and "h5n1" are none."""
+    patterns = (_FILE, _HASH, _LITERAL) if len(word) <= _LONGEST_ARTEFACT else ()
+    return any(pattern.fullmatch(word) for pattern in patterns)

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from hebbgraph import HebbianIndex
-from hebbgraph.documents import Limits, convert, ingest, preview, read
+from hebbgraph.documents import Limits, convert, ingest, read
 from hebbgraph.documents.document import Converter, place_of
 from hebbgraph.errors import ConversionError, ParameterError
 
@@ -122,22 +122,10 @@ def test_an_upload_replaces_the_document_of_its_place(folder: Path, index: Hebbi
     write(folder, "docs/ping.md", "# Ping\n\nOne.")
     ingest(["docs"], index)
     document = convert(b"# Ping\n\nTwo.", "docs/ping.md")
-    change = preview(document, index)
-    assert change.model_dump() == {
-        "document_id": "docs/ping.md",
-        "title": "Ping",
-        "replaces": 1,
-        "added": 1,
-        "unchanged": 0,
-        "deleted": 1,
-        "is_unchanged": False,
-    }
     assert index.documents() == {"docs/ping.md": 1}
     index.refresh(document.chunks())
-    assert preview(document, index).is_unchanged
     assert index.documents() == {"docs/ping.md": 1}
     assert index.get(index.ids())[0].text == "# Ping\n\nTwo."
-    assert preview(convert(b"x", "ping.md"), index).replaces == 0
 
 
 # -- what is skipped ----------------------------------------------------------------------
@@ -204,6 +192,7 @@ def test_what_takes_too_long_is_ended(tmp_path: Path, monkeypatch: pytest.Monkey
     with Converter(Limits(seconds=1.0)) as converter:
         with pytest.raises(ConversionError, match=r"slow\.md: took longer than 1 seconds"):
             converter.convert(b"x", "slow.md")
+        converter.limits = Limits()
         assert converter.convert(b"It floats.", "a.txt").text == "It floats."
 
 
@@ -226,6 +215,18 @@ def test_a_converter_that_dies_is_started_again(
         with pytest.raises(ConversionError, match="broke the converter"):
             converter.convert(b"x", "slow.md")
         assert converter.convert(b"It floats.", "a.txt").text == "It floats."
+
+
+def test_what_needs_the_extra_says_so(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, index: HebbianIndex
+) -> None:
+    (folder / "sitecustomize.py").write_text("import sys\nsys.modules['pypandoc'] = None")
+    monkeypatch.syspath_prepend(folder)
+    write(folder, "docs/a.rst", "It floats.")
+    write(folder, "docs/b.md", "It floats.")
+    report = ingest(["docs"], index)
+    assert report.documents == ("docs/b.md",)
+    assert 'pip install "hebbgraph[documents]"' in report.failed["docs/a.rst"]
 
 
 def test_too_much_output_is_refused() -> None:

@@ -79,7 +79,7 @@ def test_directives_of_myst_are_read() -> None:
     )
     assert (
         " ".join(document.text.split())
-        == "# Ice New in 2.0 ``` import ice ``` ```python melt() ```"
+        == "# Ice Added in 2.0 ``` import ice ``` ```python melt() ```"
     )
     assert "label:start" in document.chunks()[0].addresses
 
@@ -99,7 +99,7 @@ def test_restructuredtext_is_read_without_roles_and_directives() -> None:
     assert document.title == "Ice"
     assert ":" not in document.text.replace("e.org", "")
     assert "See the salt, `Water` and home." in document.text
-    assert "New in 2.0 Slowly." in document.text
+    assert "Added in 2.0 Slowly." in document.text
     assert "toctree" not in document.text
     assert "sea.Ship" not in document.text
     (chunk,) = document.chunks()
@@ -195,16 +195,30 @@ def test_each_passage_of_a_table_has_its_header(name: str, content: str | bytes)
     assert sum(chunk.text.count("tons") for chunk in chunks) == len(ROWS)
 
 
-def test_json_is_read_as_names_and_values() -> None:
-    document = read("a.json", json.dumps({"ship": {"name": "Petrel", "built": 1871}, "ids": [1]}))
-    assert " ".join(document.text.split()) == "ship: name: Petrel built: 1871 ids: - 1"
+def test_json_is_read_line_by_line() -> None:
+    data = {"ship": {"name": "Pétrel", "log": "Ice.\nSalt."}, "ids": [1]}
+    assert read("a.json", json.dumps(data)).text.split("\n") == [
+        "{",
+        ' "ship": {',
+        '  "name": "Pétrel",',
+        '  "log": "Ice.',
+        'Salt."',
+        " },",
+        ' "ids": [',
+        "  1",
+        " ]",
+        "}",
+    ]
 
 
-def test_code_is_read_by_what_it_defines() -> None:
-    document = read("melt.py", "# not a heading\nimport os\n\ndef melt():\n    '''Warm it.'''\n")
-    assert "## melt" in document.text
-    assert "```py\n# not a heading" in document.text
+def test_code_is_cut_before_what_it_defines() -> None:
+    functions = [f"def melt_{n}():\n    warm()\n\n    drip({n})\n" for n in range(300)]
+    document = read("melt.py", "# no heading\n\n" + "\n".join(functions))
     assert document.title == "melt"
+    chunks = document.chunks()
+    assert len(chunks) > 1
+    assert chunks[0].text.startswith("```py\n# no heading\n\ndef melt_0")
+    assert all(chunk.text.startswith("def melt_") for chunk in chunks[1:])
 
 
 # -- HTML ---------------------------------------------------------------------------------
@@ -350,3 +364,24 @@ def test_pandoc_reads_no_other_file() -> None:
     secret = ".. include:: /etc/passwd\n\n.. raw:: html\n   :file: /etc/passwd\n\nText."
     assert "root" not in read("a.rst", secret).text
     assert "root" not in read("a.tex", "\\input{/etc/passwd} Text.").text
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "{%",
+        "{{",
+        "<!--",
+        "<script",
+        "<a href='x'>",
+        "[![",
+        "``` {x}\n",
+        '<b "',
+        "<b {",
+        "(x)=\n",
+        "{#a ",
+    ],
+)
+def test_markdown_is_cleaned_in_linear_time(unit: str) -> None:
+    """Quadratic code takes minutes for these, and the limit ends it."""
+    read("a.md", f"Ice. {unit * (200_000 // len(unit))}")

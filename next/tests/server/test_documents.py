@@ -69,6 +69,7 @@ def test_a_document_is_shown_in_order_and_deleted(api: Any) -> None:
     assert api.delete("/v1/documents?place=setup.md").json() == {
         "deleted": len(passages),
         "erased": True,
+        "resting": 0,
     }
     gone = api.delete("/v1/documents?place=setup.md")
     assert (gone.status_code, gone.json()["field"]) == (404, "place")
@@ -157,7 +158,7 @@ def test_deleting_waits_for_readers(api: Any, location: Path) -> None:
             time.sleep(0.01)
         assert not answers
     deleting.join()
-    assert answers == [{"deleted": 1, "erased": True}]
+    assert answers == [{"deleted": 1, "erased": True, "resting": 0}]
     texts = b"".join(file.read_bytes() for file in location.iterdir())
     assert b"Scoped packages are private" not in texts
 
@@ -167,5 +168,5 @@ def test_chunks_are_added_and_deleted(api: Any) -> None:
     added = api.post("/v1/chunks", json={"chunks": chunks}).json()
     assert (added["added"], added["replaced"]) == (3, 0)
     deleted = api.post("/v1/chunks/delete", json={"ids": ["c1", "none"]}).json()
-    assert deleted == {"deleted": 1, "erased": True}
+    assert deleted == {"deleted": 1, "erased": True, "resting": 0}
     assert [api.get(f"/v1/chunks/c{n}").status_code for n in range(3)] == [200, 404, 200]

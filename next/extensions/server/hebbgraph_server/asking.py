@@ -50,6 +50,7 @@ async def ask(body: models.RecallBody, visit: Reader) -> models.Answer:
             kept=kept,
             words=explainer.words(),
             ignored=explainer.ignored(),
+            names=explainer.names(),
             hits=explainer.hits(),
         )
         for hit in [hit for hit in answer.hits if hit.parts["learned"] > 0][:_MOST_RAISED]:

@@ -8,7 +8,6 @@ from fastapi import APIRouter, Body, Query
 
 from hebbgraph import Chunk, HebbianIndex
 from hebbgraph.documents import Document, IngestReport, ingest
-from hebbgraph.documents import preview as what_changes
 from hebbgraph.records import AddReport, DeleteReport
 from hebbgraph.records.base import MAX_ID
 from hebbgraph_server import files, models
@@ -107,13 +106,15 @@ def _change(index: HebbianIndex, document: Document, preview: bool) -> models.Up
     replaced = {"place": place, "title": former and _title(former[0]), "passages": len(former)}
     name = PurePosixPath(place).name.casefold()
     others = [other for other in index.documents() if other != place]
-    changed = what_changes(document, index).model_dump(include={"added", "unchanged", "deleted"})
+    new, old = {chunk.id for chunk in chunks}, {chunk.id for chunk in former}
     return models.Upload(
         place=place,
         title=document.title,
         passages=len(chunks),
         preview=preview,
-        **changed,
+        added=len(new - old),
+        unchanged=len(new & old),
+        deleted=len(old - new),
         replaces=models.Document.model_validate(replaced) if former else None,
         same_name=[other for other in others if PurePosixPath(other).name.casefold() == name][:20],
         sample=list(map(passage_of, chunks[:3])),

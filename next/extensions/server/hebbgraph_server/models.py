@@ -141,6 +141,7 @@ class Answer(BaseModel):
     notes: list[str]
     words: list[Word]
     ignored: list[Word]
+    names: list[str]
     hits: list[Hit]
     without_lessons: list[Quote] | None = None
 

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query
 from hebbgraph import HebbianIndex, Lesson
 from hebbgraph.citations.exchange import Reason
 from hebbgraph.records import Evaluation
-from hebbgraph.records.base import MAX_ID
+from hebbgraph.records.base import MAX_ID, MAX_QUESTION
 from hebbgraph_server import models
 from hebbgraph_server.errors import RESPONSES, ApiError
 from hebbgraph_server.tokens import Role, Token
@@ -122,6 +122,7 @@ async def lessons(
     actor: _Name = None,
     chunk: _Name = None,
     recall: _Name = None,
+    question: Annotated[str | None, Query(max_length=MAX_QUESTION)] = None,
     since: float | None = None,
     until: float | None = None,
     limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
@@ -131,7 +132,8 @@ async def lessons(
 
     def work(index: HebbianIndex) -> models.Lessons:
         found = index.lessons(actor=actor, chunk=chunk, recall=recall, since=since, until=until)
-        listed = _seen(visit, index, found)[::-1]
+        seen = _seen(visit, index, found)[::-1]
+        listed = [lesson for lesson in seen if question in (None, lesson.question)]
         shown = _shown(visit, index, listed[offset : offset + limit])
         return models.Lessons(lessons=shown, total=len(listed))
 

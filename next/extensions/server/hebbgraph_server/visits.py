@@ -9,7 +9,7 @@ from anyio import CapacityLimiter, to_thread
 from fastapi import Depends, Query, Request
 
 from hebbgraph import Chunk, HebbianIndex
-from hebbgraph.access import USER, Namespaces, Tenant, actor_of, narrowed
+from hebbgraph.access import USER, Namespaces, Tenant, actor_of, joined
 from hebbgraph.citations.learner import Learner
 from hebbgraph.records.base import MAX_ID
 from hebbgraph_server.errors import ApiError
@@ -78,8 +78,7 @@ class Visit:
 
     def where(self, *asked: Mapping[str, Any] | None) -> dict[str, Any] | None:
         """Return the filter of a request, narrowed by that of the token."""
-        where, _ = narrowed([self.token.filter, *asked], 1)
-        return None if where is None else dict(where)
+        return dict(joined(part for part in (self.token.filter, *asked) if part) or {}) or None
 
     def actor(self, asked: str | None) -> str | None:
         """Return in whose name a request speaks."""

@@ -34,6 +34,7 @@ class Explainer:
         self._recall = recall
         self._settings = index.settings
         self._n: int = index.stats()["chunks"]
+        self._hub_cut = SpreadingParameters().hub_cut(self._n)
         known = {hit.id for hit in recall.hits}
         passed = {step.value for hit in recall.hits for step in hit.path if step.kind == "chunk"}
         self._passages: dict[str, Found | Chunk] = {hit.id: hit for hit in recall.hits}
@@ -63,12 +64,16 @@ class Explainer:
         everyday = function_words(self._settings.language) - counting
         tokens = dict.fromkeys(tokenize(self._recall.question))
         ignored = [Word(word=t, reason="an everyday word") for t in tokens if t in everyday]
-        cut = SpreadingParameters().hub_cut(self._n)
         for cue in self._recall.cues:
-            if (df := self._df(cue.weight)) is not None and df > cut:
+            if (df := self._df(cue.weight)) is not None and df > self._hub_cut:
                 reason = f"too common a tag to lead anywhere: in {df:,} passages"
                 ignored.append(Word(word=cue.tag, passages=df, reason=reason))
         return ignored
+
+    def names(self) -> list[str]:
+        """Return the tags that the question names and that lead somewhere."""
+        cues = self._recall.cues
+        return [cue.tag for cue in cues if 0 < (self._df(cue.weight) or 0) <= self._hub_cut]
 
     def _df(self, weight: float) -> int | None:
         """Return how many passages hold a term of this weight, which is log(1 + N / df)."""

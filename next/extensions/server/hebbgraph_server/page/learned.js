@@ -1,0 +1,65 @@
+// Learned: the lessons, what they brought, and taking them back.
+import { changed, href } from "./address.js";
+import { get, remove, session } from "./api.js";
+import { named } from "./card.js";
+import { attempt, button, confirmed, count, h, joined, put, refused, some, tell } from "./dom.js";
+
+const MOST = 500;
+
+export async function showLearned(view, given) {
+  const actor = given.get("actor");
+  const { lessons, total } = await get("lessons", { actor, limit: MOST });
+  put(view, h("h1", "Learned"),
+    h("p.soft", total
+      ? `${some(total, "lesson")}, the newest ${total > MOST ? count(MOST) : "first"}. `
+      : ["Nothing was taught yet. ", h("a", { href: href("/") }, "Ask a question"),
+        ", and say which passage answers it. "],
+    actor && [`All of ${actor}; `, h("a", { href: changed({ actor: null }) }, "see others"), ". "],
+    !session.keeps_questions && "Questions are not kept, by a setting of the server."),
+    total > 0 && check(),
+    h("ol.rows", { "aria-label": "Lessons" },
+      lessons.map((lesson) => row(lesson, () => showLearned(view, given)))));
+}
+
+function row(lesson, again) {
+  const { actor, cited, created, may_undo: mayUndo, note, question, rejected } = lesson;
+  const passages = (title, all) => all.length > 0
+    && h("p", h("span.soft", title, " "), joined(all.map((each) => named(each))));
+  return h("li",
+    h("div.head", h("h2", question
+      ? h("a", { href: href("/", { q: question }) }, question) : "A question that was not kept"),
+    mayUndo && button("Take back", () => takeBack(lesson, again))),
+    passages("Answered by", cited),
+    passages("Wrong:", rejected),
+    h("p.soft", actor ? h("a", { href: changed({ actor }) }, actor) : "Somebody",
+      ` · ${new Date(created * 1000).toLocaleString("en-GB")}`,
+      note && ` · moves nothing: ${note}`));
+}
+
+async function takeBack({ id, cited, rejected }, again) {
+  const body = [h("p", "The ranking will be as if this had never been said of:"),
+    h("ul", [...cited, ...rejected].map((each) => h("li", named(each))))];
+  if (!await confirmed("Take this lesson back?", body, "Take back")) return;
+  await attempt(async () => {
+    await remove(`lessons/${encodeURIComponent(id)}`);
+    await again();
+    tell("Taken back");
+  });
+}
+
+/** Past questions are asked again, each without its own lesson. */
+function check() {
+  const result = h("span", { role: "status" });
+  return h("div.row", button("Did it help?", () => attempt(async () => {
+    put(result, "Asking past questions again …");
+    put(result, verdict(await get("lessons/evaluation")));
+  }, (problem) => put(result, refused(problem)))), result);
+}
+
+function verdict({ questions, untaught, taught, error }) {
+  if (!questions) return "No question can be asked again yet.";
+  const percent = (share) => `${Math.round(100 * share)} %`;
+  return `${some(questions, "past question")}, each without its own lesson: the ranking is `
+    + `${percent(taught)} right; without lessons, ${percent(untaught)} `
+    + `(± ${percent(1.96 * error)}).`;
+}

@@ -1,0 +1,41 @@
+// What is known about a tag: passages by relevance, neighbors, and what links there.
+import { changed, go } from "./address.js";
+import { get } from "./api.js";
+import { named } from "./card.js";
+import { attempt, button, count, h, put, refused, some } from "./dom.js";
+import { excerpt, placed } from "./text.js";
+
+const FIRST = 20;
+const MOST = 200;
+
+/** A tag as a link that opens its panel. */
+export const tagLink = (tag, more) => h("a.tag", { href: changed({ tag }) }, tag, more);
+
+export async function showTag(panel, tag, k = FIRST) {
+  panel.hidden = !tag;
+  put(panel);
+  if (!tag) return;
+  panel.setAttribute("aria-label", `About ${tag}`);
+  const close = () => go(changed({ tag: null }));
+  put(panel, button("×", close, { class: "close", "aria-label": "Close" }),
+    h("h2", { tabindex: "-1" }, tag));
+  panel.querySelector("h2").focus({ preventScroll: true });
+  await attempt(async () => {
+    const about = await get(`tags/${encodeURIComponent(tag)}`, { k });
+    const titles = about.titles ? `, ${count(about.titles)} of them in the title` : "";
+    const more = Math.min(about.chunks, MOST);
+    panel.append(
+      h("p.soft", `In ${some(about.chunks, "passage")}${titles}; the most relevant first.`),
+      h("ol", { "aria-label": "Passages" }, about.hits.map((hit) => h("li", h("h3", named(hit)),
+        h("div.text", excerpt(hit.text, placed(hit.text, hit.marks), 120).parts)))),
+      about.hits.length < more && k < MOST
+        ? button(`Show ${count(more)}`, () => showTag(panel, tag, MOST), { class: "link" }) : "",
+      section("Neighbors, and in how many passages", about.neighbors, (each) =>
+        h("li", tagLink(each.tag, [" ", h("small", count(each.weight))])), "ul.tags"),
+      section("What links there", about.linked_from, (from) => h("li", named(from))));
+  }, (problem) => panel.append(refused(problem)));
+}
+
+function section(title, items, draw, list = "ul") {
+  return items.length ? h("section", h("h3", title), h(list, items.map(draw))) : "";
+}

@@ -1,0 +1,126 @@
+// Passages as elements: Markdown is drawn, and words of the question are marked.
+import { h } from "./dom.js";
+
+/** Marks in order, in UTF-16 units; the server counts characters. */
+export function placed(text, marks) {
+  let at = null;
+  if (/[\ud800-\udfff]/.test(text)) {
+    at = [0];
+    for (const character of text) at.push(at.at(-1) + character.length);
+  }
+  return marks
+    .map((mark) => (at ? { ...mark, start: at[mark.start], end: at[mark.end] } : mark))
+    .sort((one, other) => one.start - other.start);
+}
+
+/** A word of the question; the commoner it is, the fainter. */
+function marked(text, { weight }) {
+  const element = h("mark", text);
+  element.style.setProperty("--strength", `${Math.round(100 * weight ** 3)}%`);
+  return element;
+}
+
+/** A range of a text as it is, with its marks. */
+export function plain(text, marks, from = 0, to = text.length) {
+  const parts = [];
+  let at = from;
+  for (const mark of marks) {
+    if (mark.start >= to) break;
+    if (mark.start < at) continue;
+    parts.push(text.slice(at, mark.start), marked(text.slice(mark.start, mark.end), mark));
+    at = mark.end;
+  }
+  return [...parts, text.slice(at, Math.max(at, to))];
+}
+
+// Code, tables, headings, bold, emphasis, links, escapes, items. All repeats are bounded, as texts
+// may be hostile.
+const MARKDOWN = new RegExp([
+  "\\s{0,3}^[ \\t]*(?:```|~~~).*\\n(?<block>(?:.*\\n)*?)[ \\t]*(?:```|~~~)[ \\t]*$\\s{0,3}",
+  "\\s{0,3}(?<table>(?:^\\|.*\\|[ \\t]*(?:\\n|$)){2,})\\s{0,3}",
+  "\\s{0,3}^[ \\t]*#{1,6}[ \\t]+(?<heading>.+)$\\s{0,3}",
+  "(?<tick>`+)(?<code>[^`]+)\\k<tick>",
+  "(?:\\*\\*|__)(?=\\S)(?<strong>.+?)(?:\\*\\*|__)",
+  "(?<![\\w*])[*_](?<em>[^\\s*_](?:[^*_]*[^\\s*_])?)[*_](?!\\w)",
+  "!?\\[(?<label>[^\\]]{0,300})\\]\\((?<target>[^)\\s]*)[^)]*\\)",
+  "\\\\(?<escape>[!-/:-@[-`{-~])",
+  "^[ \\t]*(?:```|~~~).*$",
+  "^(?<indent>[ \\t]*)[-*+>][ \\t]+",
+].join("|"), "dgm");
+const VERBATIM = { block: "code.block", table: "code.block", code: "code" };
+const DRAWN = { heading: "strong.block", strong: "strong", em: "i" };
+
+export function drawn(text, marks, from = 0, to = text.length) {
+  const parts = [];
+  let at = from;
+  for (const match of text.slice(from, to).matchAll(MARKDOWN)) {
+    // Spaces that a block takes with it.
+    const around = /^\s|\s$/.test(match[0]) && " ";
+    parts.push(plain(text, marks, at, from + match.index), around);
+    at = from + match.index + match[0].length;
+    const { groups } = match;
+    for (const [name, range] of Object.entries(match.indices.groups)) {
+      if (!range) continue;
+      const [start, end] = range.map((n) => from + n);
+      if (VERBATIM[name]) parts.push(h(VERBATIM[name], plain(text, marks, start, end)));
+      else if (DRAWN[name]) parts.push(h(DRAWN[name], drawn(text, marks, start, end)));
+      else if (name === "escape") parts.push(groups.escape);
+      else if (name === "indent") parts.push(groups.indent.length > 1 ? "◦ " : "• ");
+      else if (name === "label") parts.push(linked(groups.target, drawn(text, marks, start, end)));
+    }
+    parts.push(around);
+  }
+  return [...parts, plain(text, marks, at, to)];
+}
+
+/** Only addresses of the web lead anywhere. */
+function linked(target, label) {
+  const isWeb = /^https?:\/\//i.test(target);
+  return isWeb ? h("a", { href: target, rel: "noreferrer", target: "_blank" }, label) : label;
+}
+
+/** Parts of a passage that show each word of the question that it holds. */
+export function excerpt(text, marks, room = 250) {
+  const ranges = [];
+  const covered = new Set();
+  for (let width = room; ranges.length < 4; width = room / 3) {
+    const best = heaviest(marks, width - 60, covered);
+    if (!best.worth) break;
+    best.words.forEach((_, word) => covered.add(word));
+    ranges.push(around(text, best.start, width));
+  }
+  if (!ranges.length) ranges.push(around(text, 0, room));
+  const merged = [];
+  for (const [from, to] of ranges.sort((one, other) => one[0] - other[0])) {
+    const last = merged.at(-1);
+    if (last && from <= last[1] + 3) last[1] = Math.max(last[1], to);
+    else merged.push([from, to]);
+  }
+  const isWhole = merged.length === 1 && merged[0][0] === 0 && !text.slice(merged[0][1]).trim();
+  const parts = merged.map(([from, to]) =>
+    [drawn(text, marks, from, to), text.slice(to).trim() && " … "]);
+  return { isWhole, parts: [merged[0][0] > 0 && "… ", parts] };
+}
+
+/** Where a stretch begins that shows the most words which are not covered yet. */
+function heaviest(marks, width, covered) {
+  let best = { worth: 0 };
+  marks.forEach(({ start }, n) => {
+    const words = new Map();
+    for (let m = n; m < marks.length && marks[m].end <= start + width; m += 1) {
+      if (!covered.has(marks[m].word)) words.set(marks[m].word, marks[m].weight);
+    }
+    const worth = [...words.values()].reduce((sum, weight) => sum + weight, 0);
+    if (worth > best.worth + 1e-9) best = { worth, words, start };
+  });
+  return best;
+}
+
+/** A range that begins with a sentence or line, if one begins shortly before, and ends a word. */
+function around(text, start, width) {
+  const lead = text.slice(Math.max(0, start - 60), start);
+  const sentence = Math.max(lead.lastIndexOf("\n"), lead.lastIndexOf(". ") + 1);
+  const from = start < 60 ? 0 : start - lead.length + Math.max(sentence, lead.indexOf(" "), 0);
+  const rest = text.slice(from + width).search(/\s/);
+  return [from, rest < 0 ? text.length : from + width + rest];
+}

@@ -1,0 +1,108 @@
+// Uploads: a file is compared with what is there, and stored once people say so.
+import { go, href } from "./address.js";
+import { post } from "./api.js";
+import { attempt, button, count, h, put, some, tell } from "./dom.js";
+
+/** Files that wait for a decision: {file, place, change, why, others}. */
+let waiting = [];
+let redraw = () => {};
+
+/** Let people choose files; `place` says which document one replaces. */
+export function choose(event, place = null) {
+  const input = h("input", { type: "file", multiple: place === null });
+  input.addEventListener("change", () => offer([...input.files], place));
+  input.click();
+}
+
+/** Preview files, one after another. */
+export async function offer(files, place = null) {
+  const added = files.map((file) => ({ file, place: place ?? file.name, others: [] }));
+  waiting.push(...added);
+  if (location.pathname !== "/documents" || place) go(href("/documents"));
+  redraw();
+  for (const each of added) await preview(each);
+  tell(`${some(added.length, "file")} read; nothing is changed yet`);
+}
+
+const send = (each, isPreview) =>
+  post("documents", new Blob([each.file]), { place: each.place, preview: isPreview });
+
+async function preview(each) {
+  await attempt(async () => {
+    each.change = await send(each, true);
+    // A document of this name elsewhere may be the one that is meant: people decide.
+    if (!each.change.replaces) each.others = each.change.same_name;
+    each.isOpen ??= each.others.length > 0;
+  }, (problem) => { each.why = problem.message; });
+  redraw();
+}
+
+const ready = () => waiting.filter((each) => each.change && !each.isOpen);
+
+async function store(done) {
+  const stored = ready();
+  for (const each of stored) {
+    await attempt(async () => {
+      await send(each, false);
+      leaveOut(each);
+    }, (problem) => Object.assign(each, { change: null, why: problem.message }));
+  }
+  redraw();
+  tell(`${some(stored.filter((each) => !each.why).length, "document")} stored`);
+  dispatchEvent(new Event("stored"));
+  done();
+}
+
+function leaveOut(each) {
+  waiting = waiting.filter((other) => other !== each);
+  redraw();
+}
+
+export function review(done) {
+  const section = h("section.review", { "aria-label": "Files to add" });
+  redraw = () => {
+    section.hidden = !waiting.length;
+    const replaced = ready().filter((each) => each.change.replaces).length;
+    const added = ready().length - replaced;
+    const label = [added && `Add ${count(added)}`, replaced && `Replace ${count(replaced)}`];
+    put(section, h("h2", "Nothing is changed yet"), h("ul.rows", waiting.map(row)),
+      ready().length > 0 && h("div.row",
+        button(label.filter(Boolean).join(", "), () => store(done), { class: "primary" })));
+  };
+  redraw();
+  return section;
+}
+
+function row(each) {
+  return h("li",
+    h("div.head", h("h3", each.place),
+      button("Leave out", () => leaveOut(each), { class: "link" })),
+    each.why && h("p.refused", { role: "alert" }, each.why),
+    each.change && [decision(each), !each.isOpen && changes(each.change)],
+    !each.why && !each.change && h("p.soft", "Reading …"));
+}
+
+function changes({ replaces, passages, added, unchanged, deleted, title, sample }) {
+  return [
+    replaces
+      ? h("p", "Replaces “", h("b", replaces.title),
+        `” (${some(replaces.passages, "passage")}): `
+        + `${count(added)} new, ${count(unchanged)} unchanged, ${count(deleted)} deleted.`)
+      : h("p", "A new document, “", h("b", title), `”: ${some(passages, "passage")}.`),
+    h("blockquote", sample[0]?.text.slice(0, 200), " …"),
+  ];
+}
+
+function decision(each) {
+  const option = (place, ...label) => h("label", h("input", {
+    type: "radio", name: each.file.name, checked: !each.isOpen && each.place === place,
+    onchange: () => {
+      Object.assign(each, { place, isOpen: false });
+      preview(each);
+    },
+  }), " ", label);
+  return each.others.length > 0 && h("fieldset",
+    h("legend", "There is a document of this name. Is it this one?"),
+    each.others.map((place) => option(place, "Replace ", h("b", place))),
+    option(each.file.name, "Add another one"));
+}

@@ -1,0 +1,77 @@
+// Why a passage stands where it does.
+import { h, joined } from "./dom.js";
+
+const PARTS = ["words", "meaning", "links", "learned"];
+
+/** A thin bar, as long as the score against the first one's. */
+export function bar(hit, best, isPlain) {
+  const parts = PARTS.filter((name) => !isPlain || name !== "learned")
+    .map((name) => [name, Math.max(hit.parts[name], 0)]);
+  const said = parts.filter(([, part]) => part >= 0.0005)
+    .map(([name, part]) => `${name} ${part.toFixed(3)}`).join(", ");
+  return h("span.bar", { role: "img", "aria-label": `Score: ${said}`, title: `Score: ${said}` },
+    parts.map(([name, part]) => swatch(name, `${100 * part / best}%`)));
+}
+
+export function legend(hits, isPlain) {
+  const found = PARTS.filter((name) => hits.some((hit) => hit.parts[name] > 0.0005)
+    && (!isPlain || name !== "learned"));
+  return h("p.legend", "Score: ",
+    found.map((name) => h("span", swatch(name, "9px"), name)));
+}
+
+function swatch(name, width) {
+  const element = h("i");
+  Object.assign(element.style, { width, background: `var(--${name})` });
+  return element;
+}
+
+const words = (list) => joined(list.map((word) => h("em", word)));
+
+export function sentence(hit, above, next, answer) {
+  const all = answer.words.filter((word) => word.passages !== 0).length;
+  const parts = [];
+  if (hit.has.length) {
+    const isAll = !hit.lacks.length && all > 1;
+    parts.push([isAll ? "has all: " : "has ", words(hit.has)]);
+  }
+  if (hit.lacks.length) parts.push([hit.has.length ? "lacks " : "has none of ", words(hit.lacks)]);
+  if (hit.hop) parts.push(["reached from ", hit.hop.source.rank ?? "another passage"]);
+  const weights = new Map(answer.words.map(({ word, weight }) => [word, weight]));
+  if (above) parts.push(behind(hit, above, weights));
+  if (next?.adds.length) parts.push(["the next one adds ", words(next.adds)]);
+  return h("span", joined(parts, "; "));
+}
+
+/** What the passage above has more: the largest difference of parts. */
+function behind(hit, above, weights) {
+  const at = h("b", `below ${above.rank}`);
+  const lead = (name) => above.parts[name] - hit.parts[name];
+  const [most] = PARTS.toSorted((one, other) => lead(other) - lead(one));
+  if (lead(most) <= 0) return [at, ", which scores the same"];
+  if (most === "learned") {
+    return [at, above.parts.learned > 0 ? ", which a lesson raised" : ", lowered by a lesson"];
+  }
+  if (most === "meaning") return [at, ", which is closer in meaning"];
+  if (most === "links") return [at, ", to which more links lead"];
+  return [at, ", ", wordLead(hit, above, weights)];
+}
+
+/** How two passages differ in words: what one lacks, how often it has them, how short it is. */
+function wordLead(hit, above, weights) {
+  const missing = above.has.filter((word) => hit.lacks.includes(word));
+  if (missing.length) return ["which also has ", words(missing)];
+  const [here, there] = [hit, above].map((each) => ({
+    times: (word) =>
+      [...each.marks, ...each.title_marks].filter((mark) => mark.word === word).length,
+    length: each.text.split(/\s+/).length,
+  }));
+  const more = (word) => weights.get(word) * (there.times(word) - here.times(word));
+  const [best] = above.has.toSorted((one, other) => more(other) - more(one));
+  if (there.length < 0.8 * here.length) {
+    return `which says it in a shorter text (${there.length} words against ${here.length})`;
+  }
+  return more(best) > 0
+    ? ["which has ", h("em", best), ` ${there.times(best)} times, against ${here.times(best)}`]
+    : "whose words weigh a little more";
+}

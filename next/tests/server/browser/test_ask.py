@@ -1,0 +1,189 @@
+"""Ask: why in view, two hops, the first minute, keys, tags."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from manuals import QUESTION
+from pages import ask, card, cards, titles
+from ships import CORPUS
+
+HOPS = "Where did the builder of the schooner Petrel live?"
+
+
+def test_why_is_a_sentence_always_in_view(open_page: Any) -> None:
+    page = open_page()
+    ask(page, QUESTION)
+    first, second, third = (cards(page).nth(n) for n in range(3))
+    said = first.get_by_text("has file, publish, package; lacks make, executable")
+    assert said.is_visible()
+    assert "the next one adds executable" in first.inner_text()
+    # Why third? It says what the one above has more.
+    assert "below 1" in second.inner_text()
+    assert "has publish, package; lacks make, file, executable" in third.inner_text()
+    assert "below 2, which also has file, executable" in third.inner_text()
+    assert first.get_by_role("img", name="Score: words").is_visible()
+    assert "100%" not in page.get_by_role("main").inner_text()
+
+
+def test_each_word_of_the_question_is_marked_and_common_ones_are_fainter(open_page: Any) -> None:
+    page = open_page()
+    ask(page, QUESTION)
+    marks = card(page, "package.json: bin").locator("mark")
+    assert {text.lower() for text in marks.all_inner_texts()} == {
+        "packages", "executable", "files", "package", "file",
+    }  # fmt: skip
+
+    def strength(word: str) -> float:
+        style = marks.get_by_text(word, exact=True).first.get_attribute("style") or ""
+        return float(style.partition("--strength:")[2].strip(" %;"))
+
+    assert strength("packages") < strength("executable")
+
+
+def test_a_long_passage_shows_each_word_that_it_has(open_page: Any, add: Any) -> None:
+    filler = "Nothing of interest is said here at all. " * 20
+    text = f"{filler}Quills are sharpened. {filler}Ink dries slowly. {filler}"
+    add({"id": "long", "title": "Writing", "text": text})
+    page = open_page()
+    ask(page, "Which ink do quills need?")
+    shown = card(page, "Writing")
+    assert set(shown.locator("mark").all_inner_texts()) == {"Quills", "Ink"}
+    assert len(shown.inner_text()) < 700
+    shown.get_by_role("button", name="Show all").click()
+    assert len(shown.inner_text()) > len(text)
+    assert shown.get_by_role("button", name="Show less").is_visible()
+
+
+def test_what_is_ignored_is_said_with_counts(open_page: Any, add: Any) -> None:
+    add(*({"id": f"npm{n}", "text": f"npm part {n}.", "tags": ["npm"]} for n in range(60)))
+    page = open_page()
+    ask(page, "How does npm ping the registry?")
+    said = page.get_by_role("region", name="Answer").get_by_role("status").inner_text()
+    assert "Ignored, as everyday words: how, does, the" in said
+    assert "too common: npm in 60 passages" in said
+    assert "ping 1" in said
+    ask(page, "Who sings in Zanzibar?")
+    assert "In no passage: " in page.get_by_role("region", name="Answer").inner_text()
+
+
+def test_two_hops_are_two_quotations_joined_by_what_they_share(open_page: Any, add: Any) -> None:
+    add(*CORPUS)
+    page = open_page()
+    ask(page, HOPS)
+    hop = card(page, "Ida Moss").get_by_role("group", name="Reached from Petrel")
+    assert "Reached from 1, Petrel (schooner): both name ida moss" in hop.inner_text()
+    quoted = hop.get_by_role("blockquote")
+    assert quoted.count() == 2
+    for n in range(2):
+        assert quoted.nth(n).locator("mark").all_inner_texts() == ["Ida", "Moss"]
+
+
+def test_no_address_and_no_script_is_shown(open_page: Any, add: Any) -> None:
+    hostile = '<img src=x onerror="alert(1)"> [click](javascript:alert(2)) `</code><script>`'
+    add(
+        {"id": "a", "title": "Races", "text": f"Data races are found by a tool. {hostile}",
+         "addresses": ["/home/me/secret/manual.html#races"],
+         "references": ["/home/me/secret/authors.html#top"]},
+        {"id": "b", "title": "Authors <b>", "text": "Jo Doe wrote it.",
+         "addresses": ["/home/me/secret/authors.html#top"]},
+    )  # fmt: skip
+    page = open_page()
+    ask(page, "Who made the tool that finds data races?")
+    assert "Races: one links to the other" in card(page, "Authors").inner_text()
+    assert '<img src=x onerror="alert(1)">' in card(page, "Races").inner_text()
+    assert "secret" not in page.content()
+    assert page.locator("main img, main script").count() == 0
+    assert page.get_by_role("link", name="click").count() == 0
+
+
+def test_the_first_minute(open_page: Any) -> None:
+    page = open_page(name="npm manuals")
+    box = page.get_by_role("searchbox", name="Question")
+    assert box.evaluate("element => element === document.activeElement")
+    main = page.get_by_role("main")
+    assert main.get_by_text("npm manuals").is_visible()
+    assert main.get_by_text("6 documents, 6 passages").is_visible()
+    assert main.get_by_text("move").is_visible()
+    assert main.get_by_text("Drop files anywhere to add them.").is_visible()
+    tries = page.get_by_role("list", name="Questions to try").get_by_role("link")
+    tries.first.wait_for()
+    assert tries.count() == 3
+    assert "How do I ping the registry?" in tries.all_inner_texts()
+    tries.filter(has_text="ping the registry").click()
+    cards(page).first.wait_for()
+    assert titles(page)[0] == "npm ping: How to ping the registry"
+
+
+def test_an_empty_index_says_what_to_do(open_page: Any, tmp_path: Any) -> None:
+    page = open_page(index=tmp_path / "empty")
+    assert page.get_by_text("Nothing is here yet.").is_visible()
+    assert page.get_by_role("button", name="choose files").is_visible()
+
+
+def test_keys(open_page: Any) -> None:
+    page = open_page()
+    page.keyboard.type(QUESTION)
+    page.keyboard.press("Enter")
+    cards(page).first.wait_for()
+    focused = page.locator(":focus")
+    page.keyboard.press("j")
+    page.keyboard.press("ArrowDown")
+    assert focused.get_by_role("heading").inner_text().startswith("2 ")
+    page.keyboard.press("k")
+    assert focused.get_by_role("heading").inner_text().startswith("1 ")
+    page.keyboard.press("/")
+    assert focused.get_attribute("aria-label") == "Question"
+    page.keyboard.press("ArrowDown")
+    for _ in range(2):
+        page.keyboard.press("j")
+    title = focused.get_by_role("heading").get_by_role("link").inner_text()
+    page.keyboard.press("a")
+    page.get_by_text("First because").wait_for()
+    assert focused.get_by_role("heading").inner_text().startswith(f"1 {title}")
+    page.keyboard.press("u")
+    page.get_by_text("First because").wait_for(state="detached")
+    page.keyboard.press("x")
+    page.get_by_text("marked it wrong").wait_for()
+
+
+def test_views_have_addresses_and_the_back_button_works(open_page: Any) -> None:
+    page = open_page()
+    ask(page, "How is the cache verified?")
+    assert page.url.endswith("/?q=How+is+the+cache+verified%3F")
+    ask(page, QUESTION)
+    page.get_by_role("navigation", name="Places").get_by_role("link", name="Learned").click()
+    page.get_by_role("heading", name="Learned").wait_for()
+    assert page.url.endswith("/learned")
+    page.go_back()
+    card(page, "npm publish").wait_for()
+    page.go_back()
+    card(page, "npm cache").wait_for()
+    box = page.get_by_role("searchbox", name="Question")
+    assert box.input_value() == "How is the cache verified?"
+    page.reload()
+    card(page, "npm cache").wait_for()
+    assert page.title() == "How is the cache verified? · hebbgraph"
+
+
+def test_a_tag_has_passages_neighbors_and_what_links_there(open_page: Any, add: Any) -> None:
+    add(*CORPUS, {"id": "link", "title": "Harbours", "text": "See the people of the coast.",
+                  "references": ["people#moss"]},
+        {"id": "moss", "title": "Ida Moss", "document_id": "people", "addresses": ["people#moss"],
+         "text": "Ida Moss was born in Tessel Bay and learned her craft from Corin Vale."},
+    )  # fmt: skip
+    page = open_page()
+    ask(page, HOPS)
+    card(page, "Ida Moss").get_by_role("link", name="ida moss", exact=True).click()
+    panel = page.get_by_role("complementary", name="About ida moss")
+    panel.get_by_role("heading", name="What links there").wait_for()
+    passages = panel.get_by_role("list", name="Passages").get_by_role("link")
+    assert passages.first.inner_text() == "Ida Moss"
+    assert {"Petrel (schooner)", "Heron (barque)"} <= set(passages.all_inner_texts())
+    assert panel.get_by_text("Harbours").is_visible()
+    page.reload()  # it has an address
+    panel.get_by_role("link", name="corin vale 2").click()
+    page.get_by_role("complementary", name="About corin vale").wait_for()
+    page.keyboard.press("Escape")
+    page.get_by_role("complementary").wait_for(state="hidden")
+    assert page.url.endswith(HOPS.replace(" ", "+").replace("?", "%3F"))
