@@ -19,7 +19,7 @@ _MOST = 24
 _MOST_UNSPACED = 64
 _READ_WORDS = 2000  # per chunk; bounds the cost
 
-_LONGEST_FUNCTION_WORD = 3  # letters, in unknown languages
+_SHORTEST = 4  # letters of a term where the language is unknown
 
 #: Endings of words that may be verbs.
 VERBAL = ("ing", "ed")
@@ -60,7 +60,7 @@ def spaced_terms(units: list[str], shape: str, language: str = "") -> dict[str, 
         if language == "english":
             terms.update(_noun_phrases(run, before))
             continue
-        words = run if language else list(filterfalse(_may_be_function_word, run))
+        words = [word for word in run if language or len(word) >= _SHORTEST or not word.isascii()]
         if language == SYLLABIC:
             terms.update(filterfalse(is_syllable, words))
         elif language != "german":
@@ -79,10 +79,6 @@ def spaced_terms(units: list[str], shape: str, language: str = "") -> dict[str, 
     # The sort is stable, so ties keep text order.
     best = sorted(ranking, key=ranking.__getitem__, reverse=True)[:_MOST]
     return {term: counts[term] for term in best}
-
-
-def _may_be_function_word(word: str) -> bool:
-    return len(word) <= _LONGEST_FUNCTION_WORD and word.isascii()
 
 
 def _noun_phrases(run: list[str], before: str) -> Iterator[str]:
