@@ -38,6 +38,8 @@ __all__ = [
     "ruled",
 ]
 
+#: The field of a request that names its actor.
+USER = "user_id"
 Fields: TypeAlias = Mapping[str, Any]
 Actor: TypeAlias = str | Callable[[Fields], str | None] | None
 
@@ -61,7 +63,7 @@ def fields_of(context: object, configuration: Fields) -> dict[str, Any]:
 
 def actor_of(bound: Actor, fields: Fields) -> str | None:
     """Return in whose name a request speaks; None if nobody is named."""
-    actor = bound(fields) if callable(bound) else fields.get("user_id") if bound is None else bound
+    actor = bound(fields) if callable(bound) else fields.get(USER) if bound is None else bound
     return None if actor is None or not str(actor).strip() else str(actor)
 
 

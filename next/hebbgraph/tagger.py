@@ -128,11 +128,7 @@ class LLMTagger:
 
 
 def _parsed(answer: object, n_texts: int) -> dict[int, list[str]]:
-    """Return the tags of texts by number, from the JSON of an answer, whatever stands around it.
-
-    >>> _parsed('Sure: {"texts": [{"number": 1, "tags": ["a", 2]}, {"number": 9, "tags": []}]}', 2)
-    {1: ['a']}
-    """
+    """Return the tags of texts by number, from the JSON of an answer, whatever stands around it."""
     if not isinstance(answer, str):
         raise TaggingError(f"complete must return a str, got {type(answer).__name__}")
     numbers = {str(number): number for number in range(1, n_texts + 1)}

@@ -176,9 +176,6 @@ def read_answer(
     Reading(cited=('a', 'b'), unknown=('7',), denied=False)
     >>> read_answer({"answer": "Moss", "year": 1, "citations": [2]}, shown).cited
     ('b',)
-    >>> native = {"type": "text", "text": "Moss", "citations": [{"cited_text": "Built by Ida"}]}
-    >>> read_answer({"role": "assistant", "content": [native]}, shown, passages).cited
-    ('a',)
     >>> read_answer("The passages do not say who built it. [1][2]", shown).denied
     True
     """
@@ -188,7 +185,7 @@ def read_answer(
     else:
         reader.read_fields(answer)
     cited = () if reader.denies_all else tuple(reader.cited)
-    return Reading(cited, tuple(reader.unknown), reader.denies_all or (reader.denies and not cited))
+    return Reading(cited, tuple(reader.unknown), reader.denies and not cited)
 
 
 def _is_message(value: Any) -> bool:
@@ -276,7 +273,7 @@ class _Reader:
         value = _plain(value)
         if isinstance(value, Mapping):
             fields = {_folded(name): part for name, part in value.items()}
-            names = [fields[name] for name in _NAMING if _is_name(fields.get(name))]
+            names = [fields[name] for name in _NAMING if isinstance(fields.get(name), str | int)]
             is_quoting = any(map(_CITING.fullmatch, fields)) and not _QUOTING.isdisjoint(fields)
             if names and (cites or is_quoting):  # {"source_id": 1, "quote": "..."}
                 self._read_name(names[0])
@@ -287,7 +284,7 @@ class _Reader:
         elif isinstance(value, list | tuple | set | frozenset):
             for part in value:
                 self.read_fields(part, cites=cites, opens=False)
-        elif cites and _is_name(value):
+        elif cites and isinstance(value, str | int):
             self._read_name(value)
         elif isinstance(value, str):
             self._read_text(value, opens=opens)
@@ -319,11 +316,6 @@ def _kind(block: Any) -> Any:
     return isinstance(block, Mapping) and (block.get("type") or block.get("block_type"))
 
 
-def _is_name(value: Any) -> bool:
-    """Return whether a value of a field may be a key."""
-    return isinstance(value, str | int) and not isinstance(value, bool)
-
-
 def _plain(value: Any) -> Any:
     """Return pydantic models and dataclasses as dicts."""
     if callable(dump := getattr(value, "model_dump", None)) and not isinstance(value, type):
@@ -343,9 +335,7 @@ def _visible(text: str) -> str:
 
 def _json(text: str) -> Any:
     """Parse an answer that is a JSON object, perhaps in a code block; None if it is none."""
-    text = text.strip()
-    if text.startswith("```"):
-        text = text.strip("`").removeprefix("json").strip()
+    text = text.strip().strip("`").removeprefix("json").strip()
     if not (text.startswith("{") and text.endswith("}")):
         return None
     try:

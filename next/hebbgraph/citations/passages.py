@@ -125,12 +125,6 @@ class Shown(Record):
         Keys that also occur within a passage's text, or before two passages. They count for none.
     blocks : tuple of str
         The chunk of each native document or search result, by index; empty for those of others.
-
-    Examples
-    --------
-    >>> shown = number_passages([Passage("petrel", "Built by Ida Moss.")]).shown
-    >>> Shown.model_validate_json(shown.model_dump_json()).keys
-    {'1': 'petrel'}
     """
 
     keys: dict[str, str] = Field(default_factory=dict)

@@ -49,11 +49,7 @@ def _title_keys(title: str) -> Iterator[str]:
 
 
 def _title_fits(title: str, text: str) -> bool:
-    """Return whether a text holds a long word of its title, if that has one in Latin script.
-
-    >>> [_title_fits("Sailing ships", text) for text in ("She is a barque.", "Sailing takes wind.")]
-    [False, True]
-    """
+    """Return whether a text holds a long word of its title, if that has one in Latin script."""
     words, folded = _LONG_WORDS.findall(fold(title)), fold(text)
     fits = not words or any(word[:_STEM] in folded for word in words)
     return fits or _NOT_LATIN.search(title) is not None

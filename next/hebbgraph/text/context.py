@@ -9,7 +9,7 @@ last name.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 from urllib.parse import unquote
@@ -47,16 +47,17 @@ _LETTERS = re.compile(r"[^\W\d_]{2}")
 _MOST = 10_000
 
 
-def _context(metadata: Mapping[str, Any], fields: Iterable[str] = SEARCHED_FIELDS) -> str:
-    r"""Return the words of some metadata fields, one value a line, at most 10,000 characters.
+def searched_text(text: str, metadata: Mapping[str, Any], fields: tuple[str, ...]) -> str:
+    r"""Return a text and the words of metadata that are searched with it, one value a line.
 
     Names of fields are compared in any case, ``Header 1`` is ``header_1``. By default ``source``
     and ``file_path`` are read only if they name a file: a source may be a newspaper.
 
-    >>> _context({"source": "/ada/graz_flat-2021.pdf", "Header 1": "Keys", "summary": "2021-05-03"})
-    'graz_flat-2021.pdf\nKeys'
+    >>> metadata = {"source": "/ada/flat_21.pdf", "Header 1": "Keys", "summary": "2021-05-03"}
+    >>> searched_text("Two sets.", metadata, SEARCHED_FIELDS)
+    'Two sets.\n\nflat_21.pdf\nKeys'
     """
-    wanted = _wanted(tuple(fields))
+    wanted = _wanted(fields)
     only_places = _PLACES if wanted == _wanted(SEARCHED_FIELDS) else ()
     lines: dict[str, None] = {}
     for name, values in metadata.items():
@@ -65,7 +66,8 @@ def _context(metadata: Mapping[str, Any], fields: Iterable[str] = SEARCHED_FIELD
                 if isinstance(value, str) and (field not in only_places or _is_place(value)):
                     is_place = field in _FILES or bool(_PATH.match(value))
                     lines[_words(value, is_place=is_place)] = None
-    return "\n".join(filter(None, lines))[:_MOST]
+    context = "\n".join(filter(None, lines))[:_MOST]
+    return f"{text}\n\n{context}" if context else text
 
 
 @cache
@@ -92,23 +94,9 @@ def _words(text: str, *, is_place: bool) -> str:
 
 
 def _name_of(place: str) -> str:
-    """Return the name of a file or page.
-
-    >>> _name_of("https://example.org/guides/Moving%20out/?lang=en#keys"), _name_of("a/b_c.tar.gz")
-    ('Moving out', 'b_c.tar.gz')
-    """
+    """Return the name of a file or page."""
     path = re.split(r"[?#]", unquote(place), maxsplit=1)[0].rstrip("/\\")
     return re.split(r"[/\\]", path)[-1].strip()
-
-
-def searched_text(text: str, metadata: Mapping[str, Any], fields: tuple[str, ...]) -> str:
-    r"""Return a text with the words of its metadata that are searched with it.
-
-    >>> searched_text("Two sets.", {"subject": "Keys"}, ("subject",))
-    'Two sets.\n\nKeys'
-    """
-    context = _context(metadata, fields) if metadata and fields else ""
-    return f"{text}\n\n{context}" if context else text
 
 
 def tokenize_texts(title: str, text: str) -> list[list[str]]:
@@ -117,11 +105,7 @@ def tokenize_texts(title: str, text: str) -> list[list[str]]:
 
 
 def join_tokens(tokens: list[list[str]]) -> str:
-    r"""Return tokens as lines of words, as phrases are looked for in them.
-
-    >>> join_tokens(tokenize_texts("Petrel", "A ship."))
-    'petrel\na ship'
-    """
+    """Return tokens as lines of words, as phrases are looked for in them."""
     return "\n".join(map(" ".join, tokens))
 
 

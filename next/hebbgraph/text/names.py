@@ -84,7 +84,6 @@ def _other_parts(span: str) -> tuple[_Part, ...] | None:
 # Spans have few distinct shapes.
 _ENGLISH_PARTS = WordCache(_english_parts, capacity=1 << 12)
 _OTHER_PARTS = WordCache(_other_parts, capacity=1 << 12)
-_IS_LOWER = bytes(code == ord("l") for code in range(256))
 
 
 def _kind(shape: str, key: str) -> Kind:
@@ -92,11 +91,6 @@ def _kind(shape: str, key: str) -> Kind:
     if shape != "C":
         return "name"
     return "opener" if key.endswith(VERBAL) else "capital"
-
-
-def _in_lower_case(shaped: ShapedText) -> set[str]:
-    """Return the units that the text also writes in lower case."""
-    return set(compress(shaped.units, shaped.shape.encode().translate(_IS_LOWER)))
 
 
 def add_names(names: dict[str, Kind], shaped: ShapedText, language: str) -> None:
@@ -109,7 +103,7 @@ def add_names(names: dict[str, Kind], shaped: ShapedText, language: str) -> None
         for unit in compress(units, map("X".__eq__, shape)):
             names.setdefault(UNIT_KEYS[unit], "name")
     parts_of = _ENGLISH_PARTS if language == "english" else _OTHER_PARTS
-    in_lower_case: set[str] | None = None  # computed on first use
+    in_lower_case = set(compress(units, map("l".__eq__, shape)))
     for match in NAME_SPAN.finditer(shape):
         span = match[0]
         start = match.start()
@@ -128,11 +122,8 @@ def add_names(names: dict[str, Kind], shaped: ShapedText, language: str) -> None
         ):
             continue
         opens = span[0] == "C" and (start == 0 or shape[start - 1] in _SENTENCE_STARTS)
-        if opens or span[0] == "A":
-            if in_lower_case is None:
-                in_lower_case = _in_lower_case(shaped)
-            if unit in in_lower_case:
-                continue
+        if (opens or span[0] == "A") and unit in in_lower_case:
+            continue
         if opens:
             ahead = shape[start - 2] if start > 1 else _SENTENCE_END
             if start == 0 or _SENTENCE_END in (shape[start - 1], ahead):

@@ -15,10 +15,9 @@ from hebbgraph.text.tokens import STOP_WORDS, lexical_terms, tokenize, word_set
 __all__ = ["function_words", "is_code", "query_terms", "usable_question"]
 
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？।؟])|\n+")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _OTHER_SCRIPTS = ("russian", "greek", "arabic", "hindi")
 _FUNCTION_WORDS = word_set("asking").union(*(STOP_WORDS[name] for name in _OTHER_SCRIPTS))
-
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def usable_question(text: str) -> tuple[str, str | None]:
@@ -27,12 +26,7 @@ def usable_question(text: str) -> tuple[str, str | None]:
     People who paste a log ask before or after it, so the beginning and the end are kept. Half
     an emoji, which some models and terminals send, becomes a space.
 
-    >>> usable_question("Who built it?"), usable_question("Who\ud83d built it?")
-    (('Who built it?', None), ('Who  built it?', None))
-    >>> question, note = usable_question("Why?" + "x" * 50_000 + "Help!")
-    >>> question[:5], question[-6:]
-    ('Why?x', 'xHelp!')
-    >>> note
+    >>> usable_question("Why?" + "x" * 50_000 + "Help!")[1]
     'the question has 50,009 characters; its first and last 4,096 were searched for'
     """
     whole = _SURROGATE.sub(" ", text)
@@ -65,14 +59,11 @@ def query_terms(query: str, language: str, *, limit: int = 512) -> dict[str, flo
 
     A term that recurs in another sentence says what the question is about, and weighs more. Within
     a sentence, repetition is mostly grammar ("the age of A or the age of B"). A term that occurs n
-    times, in s sentences, weighs ``sqrt(n * s)``; equal weights lost .069 nDCG@10 on CISI, whose
-    questions are long.
+    times, in s sentences, weighs ``sqrt(n * s)``.
 
     If the query has only function words, these are the terms. For Vietnamese,
     :func:`~hebbgraph.text.syllables.syllabic_terms` come first.
 
-    >>> list(query_terms("Who was the first captain of the Petrel?", "english"))
-    ['first', 'captain', 'petrel']
     >>> query_terms("Hemp ropes. Who made ropes?", "english")
     {'hemp': 1.0, 'rope': 2.0, 'made': 1.0}
     >>> list(query_terms("Who was it?", "english"))

@@ -17,6 +17,7 @@ from urllib.parse import unquote
 from hebbgraph.errors import InvalidChunkError
 from hebbgraph.records import Chunk, storable
 from hebbgraph.terms import Role, TermKind
+from hebbgraph.text.shapes import FILE_ENDING
 from hebbgraph.text.tokens import phrase_key
 
 __all__ = ["Link", "links_of", "named_by_links", "normal_address", "place_name"]
@@ -28,10 +29,7 @@ _WIKI = re.compile(r"\[\[([^\[\]|#]*+)(?:#([^\[\]|]*+))?+(?:\|[^\[\]]*+)?\]\]")
 _URL = re.compile(r"(?i)([a-z][a-z0-9+.-]*+):/{2,}([^/?#]*+)(.*)")
 _DOI = re.compile(r"(?i)(?:https?://(?:dx\.)?doi\.org/|doi:\s*)(10\.\d{4,9}/\S+)")
 _PORT = {"http": ":80", "https": ":443"}
-_FILE = re.compile(
-    r"(?i)\.(?:adoc|c|cpp|css|csv|docx?|gif|go|h|html?|ipynb|java|jpe?g|js|json|md|markdown|pdf"
-    r"|php|png|py|rb|rs|rst|sh|sql|svg|toml|ts|txt|xhtml|xml|ya?ml|com|dev|io|net|org)$"
-)
+_FILE = re.compile(rf"(?i)\.(?:{FILE_ENDING})$")
 #: Addresses that texts write as they stand: words, or an identifier of several parts.
 _WORDS = re.compile(r"\w[\w'&.+-]*+(?: [\w'&.,+()-]++)++")
 _SYMBOL = re.compile(r"(?=\w*[A-Za-z])\w+(?:(?:\.|::)\w+)*+(?:\(\))?")
@@ -151,21 +149,14 @@ def _wiki_name(address: str) -> str:
 
 
 def _in_words(address: str) -> str:
-    """Return an address that is a name as texts write it, else an empty string.
-
-    >>> list(map(_in_words, ("[[Ice_trade]]", "parse_config()", "os.path", "get", "a.md")))
-    ['Ice trade', 'parse_config', 'os.path', '', '']
-    """
+    """Return an address that is a name as texts write it ("parse_config()"), or an empty str."""
     if name := _wiki_name(address):
         return name
     address = address.strip()
-    if _FILE.search(address):
+    is_symbol = _SYMBOL.fullmatch(address) and _PARTS.search(address)
+    if _FILE.search(address) or not (is_symbol or _WORDS.fullmatch(address)):
         return ""
-    if _WORDS.fullmatch(address):
-        return address
-    if _SYMBOL.fullmatch(address) and _PARTS.search(address):
-        return address.removesuffix("()")
-    return ""
+    return address.removesuffix("()")
 
 
 def _edge_keys(chunk: Chunk, fields: Sequence[str]) -> Iterator[str]:

@@ -27,6 +27,7 @@ from hebbgraph.text.characters import UNSPACED, bounded_words
 from hebbgraph.text.syllables import SYLLABIC, is_function_syllable
 from hebbgraph.text.tokens import (
     MAX_TOKEN_CHARACTERS,
+    WORD_LISTS,
     WordCache,
     stop_words,
     tokenize,
@@ -34,7 +35,7 @@ from hebbgraph.text.tokens import (
     word_sets,
 )
 
-__all__ = ["ShapedText", "dominant_language", "is_english", "shape_text"]
+__all__ = ["FILE_ENDING", "ShapedText", "dominant_language", "is_english", "shape_text"]
 
 _HEADING_CHARACTERS = 60
 
@@ -68,13 +69,8 @@ _LINK = re.compile(
     r"|^[\"'(\[`]*</?[a-z][\w-]*+|\b[\w-]++=\"[^\"]*+|&#?[a-z0-9]++;"  # <div, class="x", &nbsp;
     r"|:[a-z][\w:+.-]{0,40}:(?=`)"  # :func:`main`
 )
-_FILE = re.compile(
-    r"(?i)(?:[\w-]++[./\\])+(?:adoc|avi|bat|bmp|c|cc|cfg|conf|cpp|cs|css|csv|dll|docx?|exe|gif|go|gz"
-    r"|h|hpp|html?|ico|ini|ipynb|jar|java|jpe?g|json|jsx?|kt|lock|log|lua|m?js|markdown|md|mov|mp[34]"
-    r"|odt|pdf|php|png|pptx?|ps1|py|pyc|rb|rs|rst|scss|sh|so|sql|svg|swift|tar|tex|tgz|tiff?|toml"
-    r"|tsx?|txt|wasm|wav|webp|whl|xhtml|xlsx?|xml|ya?ml|zip"
-    r"|com|edu|gov|info|io|net|org|dev)"
-)
+FILE_ENDING = "|".join(WORD_LISTS["file_endings"].split())
+_FILE = re.compile(rf"(?i)(?:[\w-]++[./\\])+(?:{FILE_ENDING})")
 _HASH = re.compile(
     r"(?i)(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 )
@@ -105,10 +101,7 @@ def _marks(punctuation: str) -> str:
 
 
 class _Analyser:
-    """Splits words into units and determines their shapes, in one language.
-
-    ``analyses`` caches both by word, and those of words without the punctuation around them.
-    """
+    """Splits words into units with their shapes, in one language, which it caches by word."""
 
     def __init__(self, language: str) -> None:
         self.analyses: WordCache[_WordShape] = WordCache(self._analyse)
@@ -262,11 +255,7 @@ def dominant_language(tokens: list[str]) -> str:
 
 
 def _end_lines(text: str) -> str:
-    r"""Return a text with a full stop after each short line, as headings and list items end.
-
-    >>> _end_lines("Owls\nhunt")
-    'Owls .\nhunt .'
-    """
+    """Return a text with a full stop after each short line, as headings and list items end."""
     if "\n" not in text:
         return text
     lines = text.split("\n")
@@ -291,32 +280,13 @@ def shape_text(text: str, language: str) -> ShapedText:
 
 
 def _without_links(word: str) -> str:
-    """Replace each link, path or piece of markup in a word by a bar.
-
-    >>> _without_links("[guide](https://a.example/b)."), _without_links("TCP/IP")
-    ('[guide](|', 'TCP/IP')
-    >>> _without_links("./src/main.rs"), _without_links("<div"), _without_links("Vec<T>")
-    ('|', '|', 'Vec<T>')
-    >>> _without_links(":func:`main`"), _without_links("std::vector")
-    ('|`main`', 'std::vector')
-    """
+    """Replace each link, path or piece of markup (``<div``) in a word by a bar."""
     if len(word) > _LONGEST_ARTEFACT or not _MAY_BE_LINK(word):
         return word
     return _LINK.sub("|", word)
 
 
 def _is_artefact(word: str) -> bool:
-    """Return whether a word is a file, a host, a hash or a literal.
-
-    Error codes, versions and identifiers are not.
-
-    >>> [_is_artefact(word) for word in ("main.rs", "docs.example.org", "9f86d08", "0xff")]
-    [True, True, True, True]
-    >>> [_is_artefact(word) for word in ("os.path", "E0382", "cve-2021-44228", "v2.3.1", "h5n1")]
-    [False, False, False, False, False]
-    """
-    if len(word) > _LONGEST_ARTEFACT:
-        return False
-    if ("." in word or "/" in word) and _FILE.fullmatch(word):
-        return True
-    return bool(_HASH.fullmatch(word) or _LITERAL.fullmatch(word))
+    """Return whether a word is a file, a host, a hash or a literal; "E0382" and "h5n1" are none."""
+    patterns = (_FILE, _HASH, _LITERAL) if len(word) <= _LONGEST_ARTEFACT else ()
+    return any(pattern.fullmatch(word) for pattern in patterns)

@@ -36,6 +36,7 @@ _WORD = re.compile(r"[^\W\d_]+")
 _MOST_OTHERS = 4
 _LONGEST = 32  # characters; no syllable is longer
 
+_bare = lru_cache(maxsize=1 << 14)(fold)
 _FUNCTION_SYLLABLES = frozenset(WORD_LISTS["vietnamese_function_syllables"].split())
 
 
@@ -72,11 +73,6 @@ def syllabic_terms(text: str) -> list[str]:
     return marked + [
         f"{word}_{following}" for word, following in pairwise(content) if word and following
     ]
-
-
-@lru_cache(maxsize=1 << 14)
-def _bare(word: str) -> str:
-    return fold(word)
 
 
 def is_syllable(unit: str) -> bool:
