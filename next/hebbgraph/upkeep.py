@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 import numpy as np
@@ -42,6 +42,8 @@ _TERMS = """
     WHERE kind > ? OR (kind = ? AND key > ?) ORDER BY kind, key LIMIT ?
 """
 _EXAMPLES = 3
+_OF_TERMS = "terms whose counts are wrong", "terms whose postings differ from the texts"
+_OF_CHUNKS = "length", "proposals", "words", "tags", "facts"
 
 
 def problems(session: Session, settings: Settings, fresh: Session) -> list[str]:
@@ -52,41 +54,38 @@ def problems(session: Session, settings: Settings, fresh: Session) -> list[str]:
     """
     if not is_complete(session):
         return ["tags are open; the next add or delete finishes them, then ask again"]
-    wrong = Counter[str]()
-    examples: dict[str, list[object]] = {}
-
-    def note(what: str, example: object) -> None:
-        wrong[what] += 1
-        examples.setdefault(what, []).append(example)
-
+    wrong = defaultdict[str, list[object]](list)
     marks = ", ".join("?" * len(_COLUMNS.split()))
     for page in pages(session, f"SELECT {_COLUMNS} FROM $chunk WHERE row > ? ORDER BY row", _PAGE):
         fresh.many(f"INSERT INTO $chunk({_COLUMNS}) VALUES ({marks})", page)
         for row, _, _, title, text, _, _, digest, *_ in page:
             if digest != text_digest(title, text):
-                note("chunks whose digests differ from their text", row)
+                wrong["chunks whose digests differ from their text"].append(row)
     rebuild(fresh, settings)
     for what, example in _differences(session, fresh):
-        note(what, example)
-    listed = {what: ", ".join(map(str, some[:_EXAMPLES])) for what, some in examples.items()}
-    return [*_miscounted(session), *(f"{n:,} {what}: {listed[what]}" for what, n in wrong.items())]
+        wrong[what].append(example)
+    lines = (
+        f"{len(some):,} {what}: {', '.join(map(str, some[:_EXAMPLES]))}"
+        for what, some in wrong.items()
+    )
+    return [*_miscounted(session), *lines]
 
 
 def _differences(session: Session, fresh: Session) -> Iterator[tuple[str, object]]:
     """Yield what differs, and where."""
     size = int(session.rows("SELECT coalesce(max(id), 0) FROM $term")[0][0]) + 1
     same = np.full(size, -1, np.int64)  # the fresh id of each term
-    for term, held, new in _aligned(_terms_of(session), _terms_of(fresh)):
-        if held is None or new is None or held[1] != new[1]:
-            yield "terms whose counts are wrong", term[1]
-        if held is None or new is None or held[2] != new[2]:
-            yield "terms whose postings differ from the texts", term[1]
-        if held is not None and new is not None:
-            same[held[0]] = new[0]
+    made = dict(_terms_of(fresh))
+    for term, (id_, *held) in _terms_of(session):
+        same[id_], *new = made.pop(term, (-1, None, None))
+        for what, part, other in zip(_OF_TERMS, held, new, strict=True):
+            if part != other:
+                yield what, term[1]
+    for _, key in made:
+        yield from ((what, key) for what in _OF_TERMS)
     here, there = _chunks_of(session, same), _chunks_of(fresh, None)
-    for (row, *parts), (_, *made) in zip(here, there, strict=True):
-        for what, part, other in zip(("length", "proposals", "words", "tags", "facts"), parts, made,
-                                     strict=True):  # fmt: skip
+    for (row, *held), (_, *new) in zip(here, there, strict=True):
+        for what, part, other in zip(_OF_CHUNKS, held, new, strict=True):
             if part != other:
                 yield f"chunks whose {what} differ from their text", row
     for table, column in (("opening", "longest"), ("common", "1")):
@@ -97,12 +96,11 @@ def _differences(session: Session, fresh: Session) -> Iterator[tuple[str, object
                 yield f"words that are missing in {table}", word
 
 
-_Term = tuple[int, tuple[int, ...], bytes]
-"""Id, counts and postings of a term."""
+def _terms_of(session: Session) -> Iterator[tuple[tuple[int, str], tuple[int, object, object]]]:
+    """Yield the id, the counts and a hash of the postings of each kind and key.
 
-
-def _terms_of(session: Session) -> Iterator[tuple[tuple[int, str], _Term]]:
-    """Yield terms by kind and key; a block that begins before its bound counts as lost."""
+    A block that begins before its bound counts as lost.
+    """
     kind, key = -1, ""
     while page := session.rows(_TERMS, kind, kind, key, _PAGE):
         postings: dict[int, bytes] = {}
@@ -111,21 +109,7 @@ def _terms_of(session: Session) -> Iterator[tuple[tuple[int, str], _Term]]:
             kept = data if int.from_bytes(data[:4], "little") >= first else b""
             postings[term] = postings.get(term, b"") + kept
         for kind, key, id_, *counts in page:
-            yield (kind, key), (id_, tuple(counts), postings.get(id_, b""))
-
-
-def _aligned(
-    held: Iterator[tuple[tuple[int, str], _Term]], made: Iterator[tuple[tuple[int, str], _Term]]
-) -> Iterator[tuple[tuple[int, str], _Term | None, _Term | None]]:
-    """Yield each term of either, with what both say of it."""
-    one, other = next(held, None), next(made, None)
-    while one or other:
-        key = min(term[0] for term in (one, other) if term)
-        mine = one[1] if one and one[0] == key else None
-        theirs = other[1] if other and other[0] == key else None
-        yield key, mine, theirs
-        one = next(held, None) if mine else one
-        other = next(made, None) if theirs else other
+            yield (kind, key), (id_, counts, hash(postings.get(id_)))
 
 
 def _chunks_of(session: Session, same: IntArray | None) -> Iterator[tuple[object, ...]]:
@@ -217,20 +201,17 @@ def _sum_of_vectors(session: Session) -> tuple[int, NDArray[np.int64]]:
 def statistics(session: Session) -> dict[str, JsonValue]:
     """Return what a namespace holds, in numbers."""
     counts = read_counts(session)
-    kinds = dict(
-        session.rows("SELECT kind, count(*) FROM $term WHERE df > 0 GROUP BY kind ORDER BY kind")
-    )
-    postings = dict(
-        session.rows("SELECT kind, sum(df) FROM $term WHERE df > 0 GROUP BY kind ORDER BY kind")
-    )
+    sql = "SELECT kind, count(*), sum(df) FROM $term WHERE df > 0 GROUP BY kind"
+    terms = {kind: (n, int(held)) for kind, n, held in session.rows(sql)}
+    tags, holders = terms.get(TermKind.TAG, (0, 0))
     documents = session.rows("SELECT count(DISTINCT document_id) FROM $chunk")[0][0]
     return {
         "chunks": counts.chunks,
         "documents": documents,
-        "words": kinds.get(TermKind.WORD, 0),
-        "tags": kinds.get(TermKind.TAG, 0),
-        "references": sum(n for kind, n in kinds.items() if kind > TermKind.TAG),
-        "tags_per_chunk": round(int(postings.get(TermKind.TAG, 0)) / max(counts.chunks, 1), 2),
+        "words": terms.get(TermKind.WORD, (0, 0))[0],
+        "tags": tags,
+        "references": sum(n for kind, (n, _) in terms.items() if kind > TermKind.TAG),
+        "tags_per_chunk": round(holders / max(counts.chunks, 1), 2),
         "words_per_chunk": round(counts.mean_length, 2),
         "vectors": counts.vectors,
         "embedder": read_json(session, "embedder"),

@@ -44,6 +44,19 @@ _MOST_IDLE = 4  # connections that are kept open
 _LARGE_LOG = 64 << 20  # bytes; a longer write-ahead log is emptied
 
 
+_BUSY = IndexBusyError, "is locked: another process has been writing for too long; try again"
+_ERRORS: dict[int, tuple[type[StorageError], str]] = {
+    sqlite3.SQLITE_BUSY: _BUSY,
+    sqlite3.SQLITE_LOCKED: _BUSY,
+    sqlite3.SQLITE_FULL: (DiskFullError, "cannot grow: no space left on the disk"),
+    sqlite3.SQLITE_READONLY: (ReadOnlyIndexError, "is read-only"),
+    sqlite3.SQLITE_PERM: (ReadOnlyIndexError, "is read-only"),
+    sqlite3.SQLITE_NOTADB: (NotAnIndexError, "is not a database"),
+    sqlite3.SQLITE_CANTOPEN: (StorageError, "cannot be opened"),
+    sqlite3.SQLITE_IOERR: (StorageError, "cannot be read or written"),
+}
+
+
 @lru_cache(maxsize=512)
 def _translated(sql: str) -> str:
     return sql.replace("$", "").replace("= ANY(?)", "IN (SELECT value FROM json_each(?))")
@@ -58,31 +71,14 @@ def _bound(value: Any) -> Any:
     return dumped
 
 
-def _error(error: sqlite3.Error, path: str) -> Exception:
+def _error(error: Exception, path: str) -> Exception:
     """Return the hebbgraph error for one of SQLite."""
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-        return IndexBusyError(f"{path}: another process has been writing for too long; try again")
-    if code == sqlite3.SQLITE_FULL:
-        return DiskFullError(f"{path}: no space left on the disk; nothing was written")
-    if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
-        return ReadOnlyIndexError(f"{path} is read-only")
-    if code == sqlite3.SQLITE_NOTADB:
-        return NotAnIndexError(f"{path} is not a database")
-    if code == sqlite3.SQLITE_CORRUPT:
-        return DamagedIndexError(f"{path} is damaged ({error}); restore a backup")
-    if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR):
-        return StorageError(f"{path}: {error}")
-    return DamagedIndexError(f"{path}: {error}")
+    kind, message = _ERRORS.get(_code(error), (DamagedIndexError, "is damaged; restore a backup"))
+    return kind(f"{path} {message} ({error})")
 
 
-def _executed(
-    connection: sqlite3.Connection, sql: str, parameters: Sequence[Any] = ()
-) -> sqlite3.Cursor:
-    try:
-        return connection.execute(sql, parameters)
-    except UnicodeDecodeError as error:  # SQLite quotes what is damaged in its own message
-        raise sqlite3.DatabaseError(f"a name in the schema is no text: {error}") from error
+def _code(error: Exception) -> int:
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF
 
 
 class SQLiteSession:
@@ -102,7 +98,7 @@ class SQLiteSession:
         self._connection.executemany(_translated(sql), parameters)
 
     def _execute(self, sql: str, parameters: Sequence[Any]) -> sqlite3.Cursor:
-        return _executed(self._connection, _translated(sql), list(map(_bound, parameters)))
+        return self._connection.execute(_translated(sql), list(map(_bound, parameters)))
 
 
 class SQLiteDatabase:
@@ -119,13 +115,12 @@ class SQLiteDatabase:
         self._idle: list[sqlite3.Connection] = []
         self._closed = False
         self._file: tuple[int, int] | None = None
-        self._frozen_state: tuple[int, int, int] | None = None
         self._writing = threading.RLock()
         self._memory: sqlite3.Connection | None = None
         self.folder = None if path is None else path.parent
         self.cache_key = self._name if path is None else str(path.absolute())
         if path is None:
-            self._memory = self._connect()
+            self._memory = self._connect(":memory:")
         elif not path.exists() and read_only:
             raise NotFoundError(f"there is no index at {path}; open it without read_only=True")
         GATE.watch(self)
@@ -133,9 +128,9 @@ class SQLiteDatabase:
 
     # -- connections ----------------------------------------------------------------
 
-    def _connect(self) -> sqlite3.Connection:
+    def _connect(self, uri: str) -> sqlite3.Connection:
         connection = sqlite3.connect(
-            self._uri(),
+            uri,
             uri=True,
             isolation_level=None,
             check_same_thread=False,
@@ -145,21 +140,13 @@ class SQLiteDatabase:
         try:
             connection.execute("PRAGMA page_size = 8192")
             if self._path is not None and not self._read_only:
-                _executed(connection, "PRAGMA journal_mode = WAL")
+                connection.execute("PRAGMA journal_mode = WAL")
             for pragma in _PRAGMAS:
                 connection.execute(f"PRAGMA {pragma}")
         except BaseException:
             connection.close()
             raise
         return connection
-
-    def _uri(self) -> str:
-        if self._path is None:
-            return ":memory:"
-        uri = f"file:{quote(str(self._path.absolute()))}"
-        if not self._read_only:
-            return uri
-        return f"{uri}?mode=ro&immutable=1" if self._frozen() else f"{uri}?mode=ro"
 
     def _frozen(self) -> tuple[int, int, int] | None:
         """Identify the state of a file on a read-only device that has no log; else None.
@@ -173,19 +160,16 @@ class SQLiteDatabase:
         return found.st_ino, found.st_size, found.st_mtime_ns
 
     def _log_size(self) -> int:
-        found = _stat(f"{self._path}-wal")
-        return found.st_size if found else 0
-
-    def _drop_stale(self) -> None:
-        """Close connections to a file that was taken for unchanging, and has changed."""
-        if (state := self._frozen()) != self._frozen_state:
-            self.close_idle()
-            self._frozen_state = state
+        with suppress(FileNotFoundError):
+            return os.stat(f"{self._name}-wal").st_size
+        return 0
 
     def _check_file(self) -> None:
         """Refuse to go on with a file that nobody else can open any more."""
-        found = _stat(self._name)
-        file = found and (found.st_dev, found.st_ino)
+        file = None
+        with suppress(FileNotFoundError):
+            found = os.stat(self._name)
+            file = found.st_dev, found.st_ino
         self._file = self._file or file
         if file != self._file:
             raise StorageError(
@@ -202,43 +186,15 @@ class SQLiteDatabase:
         """Lend a connection; one on which anything failed is never used again."""
         if self._closed:
             raise ClosedIndexError("the index is closed; open it again")
-        with GATE.passed():
-            yield from self._lent()
-
-    def _lent(self) -> Iterator[sqlite3.Connection]:
-        if self._memory is not None:
-            with self._writing:
-                if self._memory.in_transaction:  # an interruption has left it open
-                    self._memory.execute("ROLLBACK")
-                yield self._memory
-            return
-        if self._read_only:
-            self._drop_stale()
-        self._check_file()
         try:
-            connection = self._idle.pop()
-        except IndexError:
-            connection = self._connect()
-        healthy, state = False, self._frozen_state
-        try:
-            yield connection
-            healthy = state == self._frozen_state
-        finally:
-            if healthy and len(self._idle) < _MOST_IDLE and not self._closed:
-                self._idle.append(connection)
-            else:
-                connection.close()
-
-    @contextmanager
-    def _translating(self) -> Iterator[None]:
-        try:
-            yield
+            with GATE.passed():
+                yield from self._lent_of_memory() if self._memory else self._lent()
+        except UnicodeDecodeError as error:  # SQLite's own message quotes what is damaged
+            raise _error(error, self._name) from error
         except sqlite3.Error as error:
-            code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-            if code == sqlite3.SQLITE_CANTOPEN and self._path is not None and self._path.exists():
+            if _code(error) == sqlite3.SQLITE_CANTOPEN and os.path.exists(self._name):
                 raise self._unopened(error) from error
             raise _error(error, self._name) from error
-
     def _unopened(self, error: sqlite3.Error) -> StorageError:
         """Say why a file that is there cannot be opened."""
         if self._read_only and self._log_size():
