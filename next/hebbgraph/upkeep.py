@@ -6,7 +6,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import JsonValue
 
 from hebbgraph.arrays import IntArray
@@ -18,6 +17,7 @@ from hebbgraph.settings import Settings
 from hebbgraph.store.chunks import chunks_by_row
 from hebbgraph.store.database import Session, pages
 from hebbgraph.store.meta import (
+    Counts,
     read_counts,
     read_json,
     vector_units,
@@ -38,8 +38,8 @@ _HELD = """
     FROM $chunk AS c LEFT JOIN $held AS h ON h.row = c.row WHERE c.row > ? ORDER BY c.row
 """
 _TERMS = """
-    SELECT kind, key, id, df, proposals, titles, given, support FROM $term
-    WHERE kind > ? OR (kind = ? AND key > ?) ORDER BY kind, key LIMIT ?
+    SELECT id, kind, key, df, proposals, titles, given, support FROM $term
+    WHERE id > ? ORDER BY id
 """
 _EXAMPLES = 3
 _OF_TERMS = "terms whose counts are wrong", "terms whose postings differ from the texts"
@@ -97,18 +97,14 @@ def _differences(session: Session, fresh: Session) -> Iterator[tuple[str, object
 
 
 def _terms_of(session: Session) -> Iterator[tuple[tuple[int, str], tuple[int, object, object]]]:
-    """Yield the id, the counts and a hash of the postings of each kind and key.
-
-    A block that begins before its bound counts as lost.
-    """
-    kind, key = -1, ""
-    while page := session.rows(_TERMS, kind, kind, key, _PAGE):
+    """Yield id, counts and a hash of postings by kind and key; misplaced blocks are lost."""
+    for page in pages(session, _TERMS, _PAGE):
         postings: dict[int, bytes] = {}
         sql = "SELECT term, first, data FROM $posting WHERE term = ANY(?) ORDER BY term, first"
-        for term, first, data in session.rows(sql, [row[2] for row in page]):
+        for term, first, data in session.rows(sql, [id_ for id_, *_ in page]):
             kept = data if int.from_bytes(data[:4], "little") >= first else b""
             postings[term] = postings.get(term, b"") + kept
-        for kind, key, id_, *counts in page:
+        for id_, kind, key, *counts in page:
             yield (kind, key), (id_, counts, hash(postings.get(id_)))
 
 
@@ -139,17 +135,11 @@ def _mapped(terms: IntArray, same: IntArray | None) -> list[int]:
 
 def _miscounted(session: Session) -> Iterator[str]:
     """Yield which counts of the namespace are wrong."""
-    counts = read_counts(session)
-    chunks, length = session.rows("SELECT count(*), coalesce(sum(length), 0) FROM $chunk")[0]
-    vectors, total = _sum_of_vectors(session)
-    for noun, counted, there in (
-        ("chunks", counts.chunks, chunks),
-        ("words", counts.length, length),
-        ("vectors", counts.vectors, vectors),
-    ):
-        if counted != there:
-            yield f"{counted:,} {noun} are counted, and {there:,} are there"
-    if vectors and not np.array_equal(total, counts.vector_sum):
+    counts, there = read_counts(session), _counted(session)
+    for noun, n, right in zip(("chunks", "words", "vectors"), counts[1:4], there[1:4], strict=True):
+        if n != right:
+            yield f"{n:,} {noun} are counted, and {right:,} are there"
+    if there.vectors and not np.array_equal(there.vector_sum, counts.vector_sum):
         yield "vectors differ from their sum; add their chunks again"
 
 
@@ -160,8 +150,9 @@ def rebuild(session: Session, settings: Settings) -> int:
     """Make terms, postings and facts anew from the chunks; return how many chunks there are."""
     for table in _DERIVED:
         session.run(f"DELETE FROM ${table}")
-    write_meta(session, {"text_version": str(TEXT_VERSION), "length": "0", "links": "0"})
-    _recount(session)
+    session.run("DELETE FROM $embedding WHERE row NOT IN (SELECT row FROM $chunk)")
+    write_meta(session, {"text_version": str(TEXT_VERSION), "links": "0"})
+    write_counts(session, _counted(session)._replace(length=0))
     n = 0
     for page in pages(session, _CHUNKS, _PAGE):
         rows = [row for (row,) in page]
@@ -171,31 +162,23 @@ def rebuild(session: Session, settings: Settings) -> int:
         ]
         write_derived(session, prepared, rows)
         n += len(rows)
-    left, vocabulary = complete(session, settings, _PAGE)
+    vocabulary, left = None, 1
     while left:
         left, vocabulary = complete(session, settings, _PAGE, vocabulary)
     return n
 
 
-def _recount(session: Session) -> None:
-    """Delete vectors of no chunk, and count chunks and vectors anew."""
-    session.run("DELETE FROM $embedding WHERE row NOT IN (SELECT row FROM $chunk)")
-    vectors, total = _sum_of_vectors(session)
-    chunks = session.rows("SELECT count(*) FROM $chunk")[0][0]
-    counts = read_counts(session)._replace(chunks=chunks, vectors=vectors, vector_sum=total)
-    write_counts(session, counts)
-
-
-def _sum_of_vectors(session: Session) -> tuple[int, NDArray[np.int64]]:
-    """Return how many vectors there are, and their sum."""
-    n, total = 0, np.zeros(0, np.int64)
+def _counted(session: Session) -> Counts:
+    """Return counts of what is there."""
+    chunks, length = session.rows("SELECT count(*), coalesce(sum(length), 0) FROM $chunk")[0]
+    vectors, total = 0, np.zeros(0, np.int64)
     sql = "SELECT row, data FROM $embedding WHERE row > ? ORDER BY row"
     for page in pages(session, sql, _PAGE):
-        n += len(page)
+        vectors += len(page)
         for _, data in page:
             units = vector_units(np.frombuffer(data, "<f4"))
             total = total + units if len(total) else units
-    return n, total
+    return Counts(read_counts(session).changes, chunks, int(length), vectors, total)
 
 
 def statistics(session: Session) -> dict[str, JsonValue]:

@@ -39,16 +39,20 @@ _TYPES = {
     "exact": "TEXT",
     "number": "NUMERIC",
 }
-_PRAGMAS = "synchronous=NORMAL", "secure_delete=ON", "cache_size=-16384", "temp_store=MEMORY"
+_PRAGMAS = (
+    "page_size=8192",
+    "synchronous=NORMAL",
+    "secure_delete=ON",
+    "cache_size=-16384",
+    "temp_store=MEMORY",
+)
 _MOST_IDLE = 4  # connections that are kept open
 _LARGE_LOG = 64 << 20  # bytes; a longer write-ahead log is emptied
-
-
 _BUSY = IndexBusyError, "is locked: another process has been writing for too long; try again"
 _ERRORS: dict[int, tuple[type[StorageError], str]] = {
     sqlite3.SQLITE_BUSY: _BUSY,
     sqlite3.SQLITE_LOCKED: _BUSY,
-    sqlite3.SQLITE_FULL: (DiskFullError, "cannot grow: no space left on the disk"),
+    sqlite3.SQLITE_FULL: (DiskFullError, "cannot grow, so nothing was written"),
     sqlite3.SQLITE_READONLY: (ReadOnlyIndexError, "is read-only"),
     sqlite3.SQLITE_PERM: (ReadOnlyIndexError, "is read-only"),
     sqlite3.SQLITE_NOTADB: (NotAnIndexError, "is not a database"),
@@ -73,7 +77,9 @@ def _bound(value: Any) -> Any:
 
 def _error(error: Exception, path: str) -> Exception:
     """Return the hebbgraph error for one of SQLite."""
-    kind, message = _ERRORS.get(_code(error), (DamagedIndexError, "is damaged; restore a backup"))
+    kind, message = _ERRORS.get(
+        _code(error), (DamagedIndexError, "may be damaged; restore a backup")
+    )
     return kind(f"{path} {message} ({error})")
 
 
@@ -86,7 +92,8 @@ class SQLiteSession:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
-        self.meta: dict[str, str] = {}
+        # The first read fixes the state that the transaction sees.
+        self.meta: dict[str, str] = dict(self.rows("SELECT key, value FROM $meta"))
 
     def rows(self, sql: str, *parameters: Any) -> list[tuple[Any, ...]]:
         return self._execute(sql, parameters).fetchall()
@@ -138,10 +145,7 @@ class SQLiteDatabase:
             cached_statements=256,
         )
         try:
-            connection.execute("PRAGMA page_size = 8192")
-            if self._path is not None and not self._read_only:
-                connection.execute("PRAGMA journal_mode = WAL")
-            for pragma in _PRAGMAS:
+            for pragma in _PRAGMAS if self._read_only else (*_PRAGMAS, "journal_mode=WAL"):
                 connection.execute(f"PRAGMA {pragma}")
         except BaseException:
             connection.close()
@@ -149,11 +153,8 @@ class SQLiteDatabase:
         return connection
 
     def _frozen(self) -> tuple[int, int, int] | None:
-        """Identify the state of a file on a read-only device that has no log; else None.
-
-        SQLite can read it only if it believes that the file never changes. But the device may be a
-        read-only view of a directory in which others write.
-        """
+        """Identify the state of a file without a log on a read-only device; else None."""
+        # SQLite reads it only if told that it never changes; but others may write to the device.
         if os.access(os.path.dirname(self._name) or ".", os.W_OK) or self._log_size():
             return None
         found = os.stat(self._name)
@@ -188,14 +189,41 @@ class SQLiteDatabase:
             raise ClosedIndexError("the index is closed; open it again")
         try:
             with GATE.passed():
-                yield from self._lent_of_memory() if self._memory else self._lent()
-        except UnicodeDecodeError as error:  # SQLite's own message quotes what is damaged
-            raise _error(error, self._name) from error
-        except sqlite3.Error as error:
+                yield from self._lent()
+        except (sqlite3.Error, UnicodeDecodeError) as error:  # of a message that quotes damage
             if _code(error) == sqlite3.SQLITE_CANTOPEN and os.path.exists(self._name):
                 raise self._unopened(error) from error
             raise _error(error, self._name) from error
-    def _unopened(self, error: sqlite3.Error) -> StorageError:
+
+    def _lent(self) -> Iterator[sqlite3.Connection]:
+        if self._memory is not None:
+            with self._writing:
+                if self._memory.in_transaction:  # an interruption has left it open
+                    self._memory.execute("ROLLBACK")
+                yield self._memory
+            return
+        self._check_file()
+        uri = f"file:{quote(os.path.abspath(self._name))}"
+        if self._read_only:
+            uri += "?mode=ro"
+        is_frozen = self._read_only and self._frozen() is not None
+        if is_frozen:  # such a connection never learns of changes, so it is used once
+            uri += "&immutable=1"
+        try:
+            connection = ([] if is_frozen else self._idle).pop()
+        except IndexError:
+            connection = self._connect(uri)
+        healthy = False
+        try:
+            yield connection
+            healthy = not is_frozen
+        finally:
+            if healthy and len(self._idle) < _MOST_IDLE and not self._closed:
+                self._idle.append(connection)
+            else:
+                connection.close()
+
+    def _unopened(self, error: Exception) -> Exception:
         """Say why a file that is there cannot be opened."""
         if self._read_only and self._log_size():
             return StorageError(
@@ -206,20 +234,17 @@ class SQLiteDatabase:
             return ReadOnlyIndexError(
                 f"{self.folder} cannot be written; open the index with read_only=True"
             )
-        return StorageError(f"{self._name}: {error}")
+        return _error(error, self._name)
 
     # -- transactions ---------------------------------------------------------------
 
     @contextmanager
     def read(self) -> Iterator[SQLiteSession]:
         state = self._frozen() if self._read_only else None
-        with self._translating(), self._connection() as connection:
-            session = SQLiteSession(connection)
+        with self._connection() as connection:
             try:  # a signal may arrive as soon as the transaction has begun
                 connection.execute("BEGIN")
-                # The first read fixes the state that the transaction sees.
-                session.meta = _meta(session)
-                yield session
+                yield SQLiteSession(connection)
             finally:
                 with suppress(sqlite3.Error):
                     connection.execute("ROLLBACK")
@@ -230,11 +255,8 @@ class SQLiteDatabase:
     def write(self) -> Iterator[SQLiteSession]:
         if self._read_only:
             raise ReadOnlyIndexError(f"{self._name} was opened with read_only=True")
-        with self._translating(), self._connection() as connection:
-            session = SQLiteSession(connection)
-            with self._one_writer(), _committed(connection):
-                session.meta = _meta(session)
-                yield session
+        with self._connection() as connection, self._one_writer(), _committed(connection):
+            yield SQLiteSession(connection)
         # Overlapping readers may have let the log grow.
         if self._path is not None and self._log_size() > _LARGE_LOG:
             self.erase_log(0.0)
@@ -255,14 +277,12 @@ class SQLiteDatabase:
                 self._writing.release()
 
     def _create(self) -> None:
-        with self._translating(), self._connection() as connection:
-            tables = {name for (name,) in _executed(connection, "SELECT name FROM sqlite_master")}
+        with self._connection() as connection:
+            tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
             if "meta" in tables and "posting" in tables:
                 return
-            if tables:
-                raise NotAnIndexError(f"{self._name} is a database of something else")
-            if self._read_only:
-                raise NotAnIndexError(f"{self._name} is empty")
+            if tables or self._read_only:
+                raise NotAnIndexError(f"{self._name} is empty, or a database of something else")
             with _committed(connection):
                 if not connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall():
                     for statement in create_statements(**_TYPES):
@@ -275,7 +295,7 @@ class SQLiteDatabase:
             return True
         deadline = time.monotonic() + wait
         while True:
-            with self._translating(), self._connection() as connection:
+            with self._connection() as connection:
                 connection.execute("PRAGMA busy_timeout = 100")
                 # Beside a reader this returns a flag instead of raising.
                 busy, *_ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
@@ -285,12 +305,12 @@ class SQLiteDatabase:
             time.sleep(0.02)
 
     def check(self) -> list[str]:
-        with self._translating(), self._connection() as connection:
-            found = [text for (text,) in _executed(connection, "PRAGMA integrity_check(20)")]
+        with self._connection() as connection:
+            found = [text for (text,) in connection.execute("PRAGMA integrity_check(20)")]
         return [] if found == ["ok"] else found
 
     def backup(self, path: Path) -> None:
-        with self._translating(), self._connection() as source:
+        with self._connection() as source:
             if path.exists():
                 raise StorageError(f"{path} exists; name a new file")
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -318,13 +338,3 @@ def _committed(connection: sqlite3.Connection) -> Iterator[None]:
         with suppress(sqlite3.Error):
             connection.execute("ROLLBACK")
         raise
-
-
-def _stat(path: str) -> os.stat_result | None:
-    with suppress(FileNotFoundError):
-        return os.stat(path)
-    return None
-
-
-def _meta(session: SQLiteSession) -> dict[str, str]:
-    return dict(session.rows("SELECT key, value FROM $meta"))
