@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import JsonValue
 
 from hebbgraph.arrays import IntArray
@@ -18,6 +17,7 @@ from hebbgraph.settings import Settings
 from hebbgraph.store.chunks import chunks_by_row
 from hebbgraph.store.database import Session, pages
 from hebbgraph.store.meta import (
+    Counts,
     read_counts,
     read_json,
     vector_units,
@@ -38,10 +38,12 @@ _HELD = """
     FROM $chunk AS c LEFT JOIN $held AS h ON h.row = c.row WHERE c.row > ? ORDER BY c.row
 """
 _TERMS = """
-    SELECT kind, key, id, df, proposals, titles, given, support FROM $term
-    WHERE kind > ? OR (kind = ? AND key > ?) ORDER BY kind, key LIMIT ?
+    SELECT id, kind, key, df, proposals, titles, given, support FROM $term
+    WHERE id > ? ORDER BY id
 """
 _EXAMPLES = 3
+_OF_TERMS = "terms whose counts are wrong", "terms whose postings differ from the texts"
+_OF_CHUNKS = "length", "proposals", "words", "tags", "facts"
 
 
 def problems(session: Session, settings: Settings, fresh: Session) -> list[str]:
@@ -52,41 +54,38 @@ def problems(session: Session, settings: Settings, fresh: Session) -> list[str]:
     """
     if not is_complete(session):
         return ["tags are open; the next add or delete finishes them, then ask again"]
-    wrong = Counter[str]()
-    examples: dict[str, list[object]] = {}
-
-    def note(what: str, example: object) -> None:
-        wrong[what] += 1
-        examples.setdefault(what, []).append(example)
-
+    wrong = defaultdict[str, list[object]](list)
     marks = ", ".join("?" * len(_COLUMNS.split()))
     for page in pages(session, f"SELECT {_COLUMNS} FROM $chunk WHERE row > ? ORDER BY row", _PAGE):
         fresh.many(f"INSERT INTO $chunk({_COLUMNS}) VALUES ({marks})", page)
         for row, _, _, title, text, _, _, digest, *_ in page:
             if digest != text_digest(title, text):
-                note("chunks whose digests differ from their text", row)
+                wrong["chunks whose digests differ from their text"].append(row)
     rebuild(fresh, settings)
     for what, example in _differences(session, fresh):
-        note(what, example)
-    listed = {what: ", ".join(map(str, some[:_EXAMPLES])) for what, some in examples.items()}
-    return [*_miscounted(session), *(f"{n:,} {what}: {listed[what]}" for what, n in wrong.items())]
+        wrong[what].append(example)
+    lines = (
+        f"{len(some):,} {what}: {', '.join(map(str, some[:_EXAMPLES]))}"
+        for what, some in wrong.items()
+    )
+    return [*_miscounted(session), *lines]
 
 
 def _differences(session: Session, fresh: Session) -> Iterator[tuple[str, object]]:
     """Yield what differs, and where."""
     size = int(session.rows("SELECT coalesce(max(id), 0) FROM $term")[0][0]) + 1
     same = np.full(size, -1, np.int64)  # the fresh id of each term
-    for term, held, new in _aligned(_terms_of(session), _terms_of(fresh)):
-        if held is None or new is None or held[1] != new[1]:
-            yield "terms whose counts are wrong", term[1]
-        if held is None or new is None or held[2] != new[2]:
-            yield "terms whose postings differ from the texts", term[1]
-        if held is not None and new is not None:
-            same[held[0]] = new[0]
+    made = dict(_terms_of(fresh))
+    for term, (id_, *held) in _terms_of(session):
+        same[id_], *new = made.pop(term, (-1, None, None))
+        for what, part, other in zip(_OF_TERMS, held, new, strict=True):
+            if part != other:
+                yield what, term[1]
+    for _, key in made:
+        yield from ((what, key) for what in _OF_TERMS)
     here, there = _chunks_of(session, same), _chunks_of(fresh, None)
-    for (row, *parts), (_, *made) in zip(here, there, strict=True):
-        for what, part, other in zip(("length", "proposals", "words", "tags", "facts"), parts, made,
-                                     strict=True):  # fmt: skip
+    for (row, *held), (_, *new) in zip(here, there, strict=True):
+        for what, part, other in zip(_OF_CHUNKS, held, new, strict=True):
             if part != other:
                 yield f"chunks whose {what} differ from their text", row
     for table, column in (("opening", "longest"), ("common", "1")):
@@ -97,35 +96,16 @@ def _differences(session: Session, fresh: Session) -> Iterator[tuple[str, object
                 yield f"words that are missing in {table}", word
 
 
-_Term = tuple[int, tuple[int, ...], bytes]
-"""Id, counts and postings of a term."""
-
-
-def _terms_of(session: Session) -> Iterator[tuple[tuple[int, str], _Term]]:
-    """Yield terms by kind and key; a block that begins before its bound counts as lost."""
-    kind, key = -1, ""
-    while page := session.rows(_TERMS, kind, kind, key, _PAGE):
+def _terms_of(session: Session) -> Iterator[tuple[tuple[int, str], tuple[int, object, object]]]:
+    """Yield id, counts and a hash of postings by kind and key; misplaced blocks are lost."""
+    for page in pages(session, _TERMS, _PAGE):
         postings: dict[int, bytes] = {}
         sql = "SELECT term, first, data FROM $posting WHERE term = ANY(?) ORDER BY term, first"
-        for term, first, data in session.rows(sql, [row[2] for row in page]):
+        for term, first, data in session.rows(sql, [id_ for id_, *_ in page]):
             kept = data if int.from_bytes(data[:4], "little") >= first else b""
             postings[term] = postings.get(term, b"") + kept
-        for kind, key, id_, *counts in page:
-            yield (kind, key), (id_, tuple(counts), postings.get(id_, b""))
-
-
-def _aligned(
-    held: Iterator[tuple[tuple[int, str], _Term]], made: Iterator[tuple[tuple[int, str], _Term]]
-) -> Iterator[tuple[tuple[int, str], _Term | None, _Term | None]]:
-    """Yield each term of either, with what both say of it."""
-    one, other = next(held, None), next(made, None)
-    while one or other:
-        key = min(term[0] for term in (one, other) if term)
-        mine = one[1] if one and one[0] == key else None
-        theirs = other[1] if other and other[0] == key else None
-        yield key, mine, theirs
-        one = next(held, None) if mine else one
-        other = next(made, None) if theirs else other
+        for id_, kind, key, *counts in page:
+            yield (kind, key), (id_, counts, hash(postings.get(id_)))
 
 
 def _chunks_of(session: Session, same: IntArray | None) -> Iterator[tuple[object, ...]]:
@@ -155,17 +135,11 @@ def _mapped(terms: IntArray, same: IntArray | None) -> list[int]:
 
 def _miscounted(session: Session) -> Iterator[str]:
     """Yield which counts of the namespace are wrong."""
-    counts = read_counts(session)
-    chunks, length = session.rows("SELECT count(*), coalesce(sum(length), 0) FROM $chunk")[0]
-    vectors, total = _sum_of_vectors(session)
-    for noun, counted, there in (
-        ("chunks", counts.chunks, chunks),
-        ("words", counts.length, length),
-        ("vectors", counts.vectors, vectors),
-    ):
-        if counted != there:
-            yield f"{counted:,} {noun} are counted, and {there:,} are there"
-    if vectors and not np.array_equal(total, counts.vector_sum):
+    counts, there = read_counts(session), _counted(session)
+    for noun, n, right in zip(("chunks", "words", "vectors"), counts[1:4], there[1:4], strict=True):
+        if n != right:
+            yield f"{n:,} {noun} are counted, and {right:,} are there"
+    if there.vectors and not np.array_equal(there.vector_sum, counts.vector_sum):
         yield "vectors differ from their sum; add their chunks again"
 
 
@@ -176,8 +150,9 @@ def rebuild(session: Session, settings: Settings) -> int:
     """Make terms, postings and facts anew from the chunks; return how many chunks there are."""
     for table in _DERIVED:
         session.run(f"DELETE FROM ${table}")
-    write_meta(session, {"text_version": str(TEXT_VERSION), "length": "0", "links": "0"})
-    _recount(session)
+    session.run("DELETE FROM $embedding WHERE row NOT IN (SELECT row FROM $chunk)")
+    write_meta(session, {"text_version": str(TEXT_VERSION), "links": "0"})
+    write_counts(session, _counted(session)._replace(length=0))
     n = 0
     for page in pages(session, _CHUNKS, _PAGE):
         rows = [row for (row,) in page]
@@ -187,50 +162,39 @@ def rebuild(session: Session, settings: Settings) -> int:
         ]
         write_derived(session, prepared, rows)
         n += len(rows)
-    left, vocabulary = complete(session, settings, _PAGE)
+    vocabulary, left = None, 1
     while left:
         left, vocabulary = complete(session, settings, _PAGE, vocabulary)
     return n
 
 
-def _recount(session: Session) -> None:
-    """Delete vectors of no chunk, and count chunks and vectors anew."""
-    session.run("DELETE FROM $embedding WHERE row NOT IN (SELECT row FROM $chunk)")
-    vectors, total = _sum_of_vectors(session)
-    chunks = session.rows("SELECT count(*) FROM $chunk")[0][0]
-    counts = read_counts(session)._replace(chunks=chunks, vectors=vectors, vector_sum=total)
-    write_counts(session, counts)
-
-
-def _sum_of_vectors(session: Session) -> tuple[int, NDArray[np.int64]]:
-    """Return how many vectors there are, and their sum."""
-    n, total = 0, np.zeros(0, np.int64)
+def _counted(session: Session) -> Counts:
+    """Return counts of what is there."""
+    chunks, length = session.rows("SELECT count(*), coalesce(sum(length), 0) FROM $chunk")[0]
+    vectors, total = 0, np.zeros(0, np.int64)
     sql = "SELECT row, data FROM $embedding WHERE row > ? ORDER BY row"
     for page in pages(session, sql, _PAGE):
-        n += len(page)
+        vectors += len(page)
         for _, data in page:
             units = vector_units(np.frombuffer(data, "<f4"))
             total = total + units if len(total) else units
-    return n, total
+    return Counts(read_counts(session).changes, chunks, int(length), vectors, total)
 
 
 def statistics(session: Session) -> dict[str, JsonValue]:
     """Return what a namespace holds, in numbers."""
     counts = read_counts(session)
-    kinds = dict(
-        session.rows("SELECT kind, count(*) FROM $term WHERE df > 0 GROUP BY kind ORDER BY kind")
-    )
-    postings = dict(
-        session.rows("SELECT kind, sum(df) FROM $term WHERE df > 0 GROUP BY kind ORDER BY kind")
-    )
+    sql = "SELECT kind, count(*), sum(df) FROM $term WHERE df > 0 GROUP BY kind"
+    terms = {kind: (n, int(held)) for kind, n, held in session.rows(sql)}
+    tags, holders = terms.get(TermKind.TAG, (0, 0))
     documents = session.rows("SELECT count(DISTINCT document_id) FROM $chunk")[0][0]
     return {
         "chunks": counts.chunks,
         "documents": documents,
-        "words": kinds.get(TermKind.WORD, 0),
-        "tags": kinds.get(TermKind.TAG, 0),
-        "references": sum(n for kind, n in kinds.items() if kind > TermKind.TAG),
-        "tags_per_chunk": round(int(postings.get(TermKind.TAG, 0)) / max(counts.chunks, 1), 2),
+        "words": terms.get(TermKind.WORD, (0, 0))[0],
+        "tags": tags,
+        "references": sum(n for kind, (n, _) in terms.items() if kind > TermKind.TAG),
+        "tags_per_chunk": round(holders / max(counts.chunks, 1), 2),
         "words_per_chunk": round(counts.mean_length, 2),
         "vectors": counts.vectors,
         "embedder": read_json(session, "embedder"),

@@ -24,7 +24,7 @@ from dump import assert_sound
 from ships import CORPUS, QUESTIONS, ByNumber, random_chunks
 
 import hebbgraph.ingest.loading
-import hebbgraph.recall.snapshot
+import hebbgraph.store.database
 import hebbgraph.store.vectors
 from hebbgraph import HebbianIndex, Ranking, Request, Settings
 from hebbgraph.errors import StorageError
@@ -229,7 +229,7 @@ def _descriptors() -> int:
 def test_32_threads_recall_from_several_namespaces_while_one_writes(
     tmp_path: Path, soak: bool, cache: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(hebbgraph.recall.snapshot, "_CACHED_BYTES", cache)
+    monkeypatch.setattr(hebbgraph.store.database, "_CACHED_BYTES", cache)
     rounds, names = (60 if soak else 3), ["anna", "ben", "cleo", "dora"]
     before = _descriptors()
     opened = {

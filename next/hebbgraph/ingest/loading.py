@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -41,20 +42,14 @@ _Lost: TypeAlias = Callable[[Session], Collection[int]]
 """Finds rows to remove, in the transaction that removes them."""
 
 
+@dataclass(frozen=True)
 class Loader:
     """Adds chunks to one namespace, and deletes some."""
 
-    def __init__(
-        self,
-        database: Database,
-        settings: Settings,
-        embedder: Embedder | None = None,
-        tagger: Tagger | None = None,
-    ) -> None:
-        self._database = database
-        self._settings = settings
-        self._embedder = embedder
-        self._tagger = tagger
+    database: Database
+    settings: Settings
+    embedder: Embedder | None = None
+    tagger: Tagger | None = None
 
     def add(
         self,
@@ -69,7 +64,7 @@ class Loader:
         Return rows that were replaced or lost, too: their traces are to be erased.
         """
         done, removed = Counter[str](), list[int]()
-        with _preparer(self._settings, workers) as prepared:
+        with _preparer(self.settings, workers) as prepared:
             for batch, is_last in _batches(chunks, self._batch_size()):
                 with _no_collection():
                     new = self._new(batch, prepared) if batch else []
@@ -87,22 +82,19 @@ class Loader:
         return AddReport(**done), removed
 
     def _complete_rest(self) -> None:
-        vocabulary = None
-        left = 1
+        vocabulary, left = None, 1
         while left:
-            with self._database.write() as session:
-                if is_complete(session):
-                    return
-                left, vocabulary = complete(session, self._settings, _PORTION, vocabulary)
+            with self.database.write() as session:
+                left, vocabulary = complete(session, self.settings, _PORTION, vocabulary)
 
     def _batch_size(self) -> int:
-        if self._tagger is not None:
+        if self.tagger is not None:
             return _TAGGED
-        return _CHUNKS if self._embedder is None else _EMBEDDED
+        return _CHUNKS if self.embedder is None else _EMBEDDED
 
     def _new(self, batch: list[Chunk], prepared: _Prepare) -> list[Prepared]:
         """Return what is to be written of a batch, with tags and vectors."""
-        with self._database.read() as session:
+        with self.database.read() as session:
             self._check_model(session)
             stored = chunks_by_id(session, [chunk.id for chunk in batch])
             vectors = self._vectors_of(session, stored)
@@ -114,10 +106,10 @@ class Loader:
             and (stored[chunk.id].title, stored[chunk.id].text) == (chunk.title, chunk.text)
         }
         ready = prepared(new, self._tags_of(new, same))
-        if self._embedder is None or not new:
+        if self.embedder is None or not new:
             return ready
         unknown = [chunk for chunk in new if chunk.id not in same or chunk.id not in vectors]
-        asked = embed_passages(self._embedder, unknown) if unknown else ()
+        asked = embed_passages(self.embedder, unknown) if unknown else ()
         vectors.update(zip((chunk.id for chunk in unknown), asked, strict=True))
         return [one._replace(vector=vectors[one.chunk.id]) for one in ready]
 
@@ -126,7 +118,7 @@ class Loader:
     ) -> tuple[set[int], set[int], int]:
         """Write a batch in one transaction; return rows replaced and lost, and resting lessons."""
         left = 0
-        with self._database.write() as session:
+        with self.database.write() as session:
             if new and new[0].vector is not None:
                 self._note_model(session, len(new[0].vector))
             replaced = set(rows_of(session, [one.chunk.id for one in new]).values())
@@ -137,7 +129,7 @@ class Loader:
                 write_batch(session, new, replaced | gone)
             resting = count_resting(session, former)
             if last and not is_complete(session):
-                left, _ = complete(session, self._settings, _PORTION)
+                left, _ = complete(session, self.settings, _PORTION)
         if left:
             self._complete_rest()
         return replaced, gone, resting
@@ -149,16 +141,16 @@ class Loader:
     ) -> bool:
         """Return whether a chunk is stored as it is, with what the models say of it."""
         found = stored.get(chunk.id)
-        if found is None or (self._embedder is not None and chunk.id not in vectors):
+        if found is None or (self.embedder is not None and chunk.id not in vectors):
             return False
-        untagged = self._tagger is not None and found.given_by().tagged is None
+        untagged = self.tagger is not None and found.given_by().tagged is None
         return not untagged and found.equals(chunk)
 
     def _vectors_of(
         self, session: Session, stored: dict[str, StoredChunk]
     ) -> dict[str, NDArray[np.float32]]:
         """Return the vectors of stored chunks, by id."""
-        if self._embedder is None or not stored:
+        if self.embedder is None or not stored:
             return {}
         id_of = {chunk.row: id_ for id_, chunk in stored.items()}
         sql = "SELECT row, data FROM $embedding WHERE row = ANY(?)"
@@ -169,8 +161,8 @@ class Loader:
         """Return the tagger's tags of new chunks, asking for texts that are new."""
         found = {id_: chunk.given_by().tagged for id_, chunk in same.items()}
         unknown = [chunk for chunk in new if found.get(chunk.id) is None]
-        if self._tagger is not None and unknown:
-            asked = self._ask_tagger(self._tagger, unknown)
+        if self.tagger is not None and unknown:
+            asked = self._ask_tagger(self.tagger, unknown)
             found.update(zip((chunk.id for chunk in unknown), asked, strict=True))
         return [found.get(chunk.id) for chunk in new]
 
@@ -193,7 +185,7 @@ class Loader:
     def _check_model(self, session: Session) -> Any:
         """Return the name and the dimension of the embedder that the index holds vectors of."""
         model = read_json(session, "embedder")
-        name = None if self._embedder is None else embedder_name(self._embedder)
+        name = None if self.embedder is None else embedder_name(self.embedder)
         if model is not None and name is not None and model["name"] != name:
             raise ParameterError(
                 f"the index holds vectors of {model['name']!r}, and was opened with {name!r}; open "
@@ -214,11 +206,7 @@ class Loader:
 
 @contextmanager
 def _no_collection() -> Iterator[None]:
-    """Pause the collection of cyclic garbage while a batch is written: there is none.
-
-    It would look through hundreds of thousands of live objects again and again, for a sixth of the
-    time.
-    """
+    """Pause the collection of cyclic garbage: it takes a sixth of the time, and finds none."""
     was_enabled = gc.isenabled()
     try:
         gc.disable()
@@ -250,10 +238,7 @@ def _tags_of(returned: Iterable[str]) -> list[str]:
 
 
 def _batches(chunks: Iterable[Chunk], most: int) -> Iterator[tuple[list[Chunk], bool]]:
-    """Yield batches with distinct ids, and whether each is the last, which may be empty.
-
-    Of equal ids in one batch the last counts.
-    """
+    """Yield batches, each with the last chunk of an id; and whether it is the last, maybe empty."""
     batch: dict[str, Chunk] = {}
     characters = 0
     for chunk in chunks:

@@ -62,8 +62,7 @@ def prepare(chunk: Chunk, tagged: Iterable[str] | None, settings: Settings) -> P
         links = links_of(chunk, settings.edges)
         titles, named = named_by_links(chunk)
         for kind, keys in (("title", titles), ("given", named)):
-            known = by_kind.setdefault(kind, [])
-            known += (key for key in keys if key not in known)
+            by_kind.setdefault(kind, []).extend(keys)
     proposed = [
         (key, _CODES.get(kind, OTHER))
         for kind, keys in by_kind.items()

@@ -60,6 +60,12 @@ _RAREST_WORDS = 3
 _MANY = 1000
 #: Chunks whose texts are in memory at once.
 _PAGE = 2000
+#: Texts that were read already, as tokens, are not read from the disk again.
+_TEXTS = """
+    SELECT c.row, tokens, CASE WHEN tokens <> '' THEN '' ELSE title END,
+    CASE WHEN tokens <> '' THEN '' ELSE text END, metadata, given, proposed
+    FROM $chunk AS c JOIN $pending AS p ON p.row = c.row WHERE c.row = ANY(?)
+"""
 
 
 def is_complete(session: Session) -> bool:
@@ -72,22 +78,20 @@ def complete(
 ) -> tuple[int, Vocabulary | None]:
     """Match up to ``limit`` chunks whose tags are open; return how many are left.
 
-    The second value is for the next call: all known phrases, if they were read.
+    The second value is for the next call.
     """
     candidates = _note_changes(session, settings)
     rows = [row for (row,) in session.rows("SELECT row FROM $pending ORDER BY row LIMIT ?", limit)]
     if rows:
-        whole = len(rows) >= _MANY
         if vocabulary is None or vocabulary.changes != session.meta.get("changes"):
-            vocabulary = Vocabulary(session, settings.language, whole=whole)
+            vocabulary = Vocabulary(session, settings.language, whole=len(rows) >= _MANY)
         _match(session, settings, vocabulary, rows, candidates)
         session.run("DELETE FROM $pending WHERE row = ANY(?)", rows)
     left = int(session.rows("SELECT count(*) FROM $pending")[0][0])
     write_counts(session, read_counts(session))
     write_meta(session, {"open_tags": str(left)})
-    if vocabulary is None or not vocabulary.is_whole:
-        return left, None
-    vocabulary.changes = session.meta["changes"]
+    if vocabulary is not None:
+        vocabulary.changes = session.meta["changes"]
     return left, vocabulary
 
 
@@ -95,11 +99,7 @@ def complete(
 
 
 def _note_changes(session: Session, settings: Settings) -> dict[int, set[str]]:
-    """Turn changed terms into pending chunks.
-
-    Return, for chunks that may contain a phrase which has become known, the keys of these; others
-    that are pending are matched in any case.
-    """
+    """Turn changed terms into pending chunks; return, by chunk, new phrases that it may contain."""
     changed = [term for (term,) in session.rows("SELECT term FROM $changed")]
     if not changed:
         return {}
@@ -117,11 +117,9 @@ def _note_changes(session: Session, settings: Settings) -> dict[int, set[str]]:
     every = _common_words(session) if known else frozenset()
     matched = [term for term in known if _is_matched(term.key, every, language)]
     candidates: dict[int, set[str]] = {}
-    for key, rows in _containing(session, matched, settings.language):
-        for row in rows.tolist():
+    for key, rows in _containing(session, matched, language):
+        for row in set(rows.tolist()) - certain - pending:
             candidates.setdefault(row, set()).add(key)
-    for row in certain | pending:
-        candidates.pop(row, None)
     session.many(
         "INSERT INTO $pending(row) VALUES (?) ON CONFLICT DO NOTHING",
         ((row,) for row in certain | candidates.keys()),
@@ -210,17 +208,15 @@ def _match(
         before = dict(session.rows("SELECT row, tags FROM $held WHERE row = ANY(?)", wanted))
         lists: list[tuple[bytes, int]] = []
         for row, held in zip(wanted, tags, strict=True):
-            terms = sorted(held)
-            roles = [held[term] for term in terms]
-            packed = pack_tags(terms, roles)
+            packed = pack_tags(held)
             if packed != before[row]:
                 lists.append((packed, row))
                 former = _roles(before[row])
                 lost += ((term, row) for term in former if term not in held)
                 changed += (
-                    (term, row, held[term]) for term in terms if held[term] != former.get(term)
+                    (term, row, role) for term, role in held.items() if role != former.get(term)
                 )
-                gained += (term for term in terms if term not in former)
+                gained += (term for term in held if term not in former)
         session.many("UPDATE $held SET tags = ? WHERE row = ?", lists)
     gone, gone_rows = np.array(lost, np.int64).reshape(-1, 2).T
     remove_postings(session, gone, gone_rows)
@@ -240,21 +236,10 @@ def _roles(data: bytes) -> dict[int, int]:
 
 
 def _texts(session: Session, settings: Settings, rows: list[int]) -> list[_Text]:
-    known = dict(
-        session.rows("SELECT row, tokens FROM $pending WHERE row = ANY(?) AND tokens <> ''", rows)
-    )
-    sql = "SELECT row, title, text FROM $chunk WHERE row = ANY(?)"
-    unread = session.rows(sql, [row for row in rows if row not in known])
-    stored = {row: (title, text) for row, title, text in unread}
     texts = []
-    for row, metadata, given, proposed in session.rows(
-        "SELECT row, metadata, given, proposed FROM $chunk WHERE row = ANY(?)", rows
-    ):
+    for row, tokens, title, text, metadata, given, proposed in session.rows(_TEXTS, rows):
         fields = loaded(metadata) if metadata != "{}" else {}
-        if row in known:
-            tokens = known[row]
-        else:
-            title, text = stored[row]
+        if not tokens:
             searched = searched_text(text, fields, settings.search_metadata)
             tokens = join_tokens(tokenize_texts(title, searched))
         links: list[Link] = []
@@ -291,7 +276,7 @@ def _places(session: Session, texts: list[_Text]) -> dict[tuple[int, str], int]:
     places = {}
     for kind in (TermKind.ADDRESS, TermKind.PAGE, TermKind.EDGE):
         keys = [key for of_kind, key in links if of_kind == kind]
-        for key, term in number_terms(session, kind, keys).items() if keys else ():
+        for key, term in number_terms(session, kind, keys).items():
             places[int(kind), key] = term
     if places and session.meta.get("links", "0") == "0":
         write_meta(session, {"links": "1"})
@@ -325,7 +310,7 @@ class Vocabulary:
     """The matched phrases of one state: those that some texts may hold, or the whole of them."""
 
     def __init__(self, session: Session, language: str, *, whole: bool) -> None:
-        self.is_whole = whole
+        self._is_whole = whole
         self.changes = session.meta.get("changes", "0")
         self._language = language
         self._common = _common_words(session)
@@ -339,7 +324,7 @@ class Vocabulary:
 
     def tags_of(self, session: Session, texts: Sequence[str]) -> list[list[int]]:
         """Return the terms of the phrases that each text mentions; texts are lines of tokens."""
-        if not self.is_whole:
+        if not self._is_whole:
             lines = [line.split(" ") for text in texts for line in text.split("\n")]
             words = {word for line in lines for word in line}
             sql = "SELECT word, longest FROM $opening WHERE word = ANY(?)"

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.arrays import BoolArray, IntArray
+from hebbgraph.arrays import IntArray
 from hebbgraph.formulas.bm25 import length_code
 from hebbgraph.ingest.prepare import GIVEN, TITLE, WORTH, Prepared, pack_proposed, unpack_proposed
 from hebbgraph.records import text_digest
@@ -33,7 +33,7 @@ from hebbgraph.store.postings import (
 from hebbgraph.store.terms import MIN_PROPOSALS, count_held, drop_unused, number_terms, terms_by_id
 from hebbgraph.terms import TermKind
 
-__all__ = ["MOST_HOLDERS", "count_proposed", "write_batch", "write_derived"]
+__all__ = ["MOST_HOLDERS", "write_batch", "write_derived"]
 
 #: A phrase whose rarest word stands in more chunks than this is no mention. It would be a hub, and
 #: this bounds how many chunks are matched again when a phrase becomes known.
@@ -104,7 +104,6 @@ def _write_derived(
     facts = [
         (*fact, row)
         for row, new in zip(rows, added, strict=True)
-        if new.chunk.metadata
         for fact in facts_of(new.chunk.metadata)
     ]
     session.many("INSERT INTO $fact(key, number, string, row) VALUES (?, ?, ?, ?)", facts)
@@ -152,8 +151,6 @@ def _remove(session: Session, rows: Collection[int]) -> _Removed:
 def _insert_chunks(
     session: Session, added: Sequence[Prepared], proposed: Sequence[list[tuple[int, int]]]
 ) -> list[int]:
-    if not added:
-        return []
     session.many(
         "INSERT INTO $chunk(id, document_id, title, text, metadata, given, digest, length, "
         "proposed) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -210,8 +207,8 @@ def _add_words(session: Session, added: Sequence[Prepared], rows: Sequence[int])
 def _count(session: Session, added: IntArray, removed: IntArray) -> list[int]:
     """Change the document frequencies; return the words that are now common, or cease to be."""
     terms, before, after = count_held(session, added, removed)
-    was_common, is_common = before > MOST_HOLDERS, after > MOST_HOLDERS
-    crossed = terms_by_id(session, terms[was_common != is_common].tolist()).values()
+    has_crossed = (before > MOST_HOLDERS) != (after > MOST_HOLDERS)
+    crossed = terms_by_id(session, terms[has_crossed].tolist()).values()
     words = [term for term in crossed if term.kind == TermKind.WORD]
     common = [(term.key,) for term in words if term.df > MOST_HOLDERS]
     rare = [(term.key,) for term in words if term.df <= MOST_HOLDERS]
@@ -226,39 +223,41 @@ def _count_proposals(
     removed: Sequence[list[tuple[int, int]]],
 ) -> list[int]:
     """Change the counts of proposed phrases; return those that became known, or ceased to be."""
-    terms, gained = count_proposed(added)
-    others, lost = count_proposed(removed)
-    both, position = np.unique(np.concatenate((terms, others)), return_inverse=True)
-    changes = np.zeros((len(both), 4), np.int64)
-    np.add.at(changes, position[: len(terms)], gained)
-    np.subtract.at(changes, position[len(terms) :], lost)
+    chunks = [*added, *removed]
+    signs = np.repeat([1, -1], [len(added), len(removed)])
+    flat = chain.from_iterable(chain.from_iterable(chunks))
+    numbers, codes = np.fromiter(flat, np.int64).reshape(-1, 2).T
+    owner = np.repeat(np.arange(len(chunks)), [len(chunk) for chunk in chunks])
+    terms, position = np.unique(numbers, return_inverse=True)
+    changes = np.zeros((len(terms), 4), np.int64)
+    for column, chosen in enumerate((codes != GIVEN, codes == TITLE, codes == GIVEN)):
+        # A chunk counts once, for whatever reasons it proposes a phrase.
+        distinct = np.unique(owner[chosen] * len(terms) + position[chosen])
+        chunk, term = np.divmod(distinct, max(len(terms), 1))
+        np.add.at(changes[:, column], term, signs[chunk])
+    np.add.at(changes[:, 3], position, np.array(WORTH)[codes] * signs[owner])
     rows = session.rows(
         "SELECT id, proposals, titles, given, support FROM $term WHERE id = ANY(?) ORDER BY id",
-        both.tolist(),
+        terms.tolist(),
     )
     before = np.array(rows, np.int64).reshape(-1, 5)[:, 1:]
     after = before + changes
     at = changes.any(axis=1)
     session.many(
         "UPDATE $term SET proposals = ?, titles = ?, given = ?, support = ? WHERE id = ?",
-        np.column_stack((after[at], both[at])).tolist(),
+        np.column_stack((after[at], terms[at])).tolist(),
     )
-    was_known, is_known = _are_known(before), _are_known(after)
-    _note_openings(session, both[(is_known | (after[:, 2] > 0)) & ~was_known & (before[:, 2] == 0)])
-    flipped: list[int] = both[was_known != is_known].tolist()
+    was_known, is_known = (
+        (counts[:, 1] > 0) | (counts[:, 0] >= MIN_PROPOSALS) for counts in (before, after)
+    )
+    is_new = (is_known | (after[:, 2] > 0)) & ~was_known & (before[:, 2] == 0)
+    _note_openings(session, terms[is_new])
+    flipped: list[int] = terms[was_known != is_known].tolist()
     return flipped
 
 
-def _are_known(counts: IntArray) -> BoolArray:
-    """Return which phrases are known, by proposals, titles, gifts and support."""
-    return (counts[:, 1] > 0) | (counts[:, 0] >= MIN_PROPOSALS)
-
-
 def _note_openings(session: Session, terms: IntArray) -> None:
-    """Note how long the known and given phrases are that begin with a word.
-
-    A bound that saves look-ups: it only grows, and nothing else follows from it.
-    """
+    """Note how long phrases are, by first word: a bound that only grows, and saves look-ups."""
     longest: dict[str, int] = {}
     for (key,) in session.rows("SELECT key FROM $term WHERE id = ANY(?)", terms.tolist()):
         first, n = key.partition(" ")[0], key.count(" ") + 1
@@ -268,22 +267,6 @@ def _note_openings(session: Session, terms: IntArray) -> None:
         "SET longest = excluded.longest WHERE excluded.longest > o.longest",
         list(longest.items()),
     )
-
-
-def count_proposed(chunks: Sequence[list[tuple[int, int]]]) -> tuple[IntArray, IntArray]:
-    """Return phrases, and how many chunks propose, entitle and get each, and the support."""
-    flat = chain.from_iterable(chain.from_iterable(chunks))
-    pairs = np.fromiter(flat, np.int64).reshape(-1, 2)
-    owner = np.repeat(np.arange(len(chunks)), [len(chunk) for chunk in chunks])
-    terms, position = np.unique(pairs[:, 0], return_inverse=True)
-    counts = np.zeros((len(terms), 4), np.int64)
-    codes = pairs[:, 1]
-    for column, chosen in enumerate((codes != GIVEN, codes == TITLE, codes == GIVEN)):
-        # A chunk counts once, for whatever reasons it proposes a phrase.
-        distinct = np.unique(owner[chosen] * len(terms) + position[chosen]) % max(len(terms), 1)
-        counts[:, column] = np.bincount(distinct, minlength=len(terms))
-    np.add.at(counts[:, 3], position, np.array(WORTH)[codes])
-    return terms, counts
 
 
 # -- vectors ------------------------------------------------------------------------------

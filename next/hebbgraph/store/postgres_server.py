@@ -31,9 +31,7 @@ from hebbgraph.errors import (
 __all__ = [
     "PostgresSession",
     "Server",
-    "configure",
     "error_of",
-    "is_lost",
     "leave",
     "parsed",
     "shared",
@@ -85,7 +83,8 @@ class Server:
         """Open a connection."""
         # Prepared statements outlive a transaction, which poolers do not allow.
         connection = psycopg.connect(self._conninfo, autocommit=True, prepare_threshold=None)
-        configure(connection)
+        connection.adapters.register_dumper(float, _FloatDumper)
+        connection.adapters.register_loader("numeric", _NumberLoader)
         return connection
 
     @contextmanager
@@ -128,38 +127,22 @@ class Server:
 
 #: By process: the child of a fork neither uses nor closes connections of its parent.
 _servers: dict[tuple[int, str], Server] = {}
-_lock = threading.Lock()
 
 
 def shared(conninfo: str, user: object) -> Server:
-    """Return what this process shares; it stays until all users have left."""
-    with _lock:
-        key = os.getpid(), conninfo
-        server = _servers.get(key) or _servers.setdefault(key, Server(conninfo))
-        server.users.add(user)
-        return server
+    """Return what this process shares; it stays, so that nobody must wait for a lock."""
+    key = os.getpid(), conninfo
+    server = _servers.get(key) or _servers.setdefault(key, Server(conninfo))
+    server.users.add(user)
+    return server
 
 
 def leave(conninfo: str, user: object) -> None:
     """Close the connections if no other namespace is open."""
-    with _lock:
-        server = _servers.get((os.getpid(), conninfo))
-        if server is None:
-            return
-        server.users.discard(user)
-        if server.users:
-            return
-        del _servers[os.getpid(), conninfo]
-    server.close()
-
-
-def _renew_lock() -> None:
-    global _lock
-    _lock = threading.Lock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_renew_lock)
+    server = shared(conninfo, user)
+    server.users.discard(user)
+    if not server.users:
+        server.close()
 
 
 # -- errors ---------------------------------------------------------------------------------
@@ -258,9 +241,3 @@ class _NumberLoader(NumericBinaryLoader):
         number = super().load(data)
         is_int = number == number.to_integral_value() and abs(number) < 2**63
         return int(number) if is_int else float(number)
-
-
-def configure(connection: psycopg.Connection[Any]) -> None:
-    """Let a new connection keep numbers exactly."""
-    connection.adapters.register_dumper(float, _FloatDumper)
-    connection.adapters.register_loader("numeric", _NumberLoader)

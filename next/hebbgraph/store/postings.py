@@ -12,7 +12,7 @@ before.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -91,10 +91,8 @@ def read_postings(session: Session, terms: Iterable[int]) -> dict[int, Postings]
 def add_postings(session: Session, terms: IntArray, added: Postings) -> None:
     """Add postings, one for each of some terms; those that are there already are replaced."""
     order = np.lexsort((added.rows, terms))
-    terms, added = terms[order], added.take(order)
-    records = np.empty(len(terms), RECORD)
-    for name, column in zip(("row", "number", "role"), added, strict=True):
-        records[name] = column
+    terms = terms[order]
+    records = np.asarray(np.rec.fromarrays(added.take(order), dtype=RECORD))
     for part in _parts(terms):
         _add(session, terms[part], records[part])
 
@@ -129,28 +127,19 @@ def _parts(terms: IntArray) -> Iterator[slice]:
 def _runs(
     session: Session, terms: IntArray, rows: IntArray
 ) -> Iterator[tuple[int, int, bytes, int, int]]:
-    """Yield which of some postings, sorted by term and row, belong into the same block.
-
-    A run is its term, its block, what that holds, and where it starts and stops. Postings before
-    the first block of their term belong into block 0, which is none.
-    """
+    """Yield term, block (0 for none), what it holds, start and stop of sorted postings in it."""
     span = int(rows.max()), int(rows.min())
     found = session.rows(_PLACES, np.unique(terms).tolist(), *span)
     owners, firsts, blocks = np.array([(-1, 0, 0), *found], np.int64).T
     at = (owners << 32 | firsts).searchsorted(terms.astype(np.int64) << 32 | rows, "right") - 1
     block = np.where(owners[at] == terms, blocks[at], 0)
-    is_first = np.ones(len(terms), np.bool_)
-    is_first[1:] = (terms[1:] != terms[:-1]) | (block[1:] != block[:-1])
-    starts = is_first.nonzero()[0]
-    touched = block[starts].tolist()
-    contents = {0: b""}
+    is_next = (np.diff(terms) != 0) | (np.diff(block) != 0)
+    bounds = [0, *(np.flatnonzero(is_next) + 1).tolist(), len(terms)]
     sql = "SELECT block, data FROM $posting WHERE block = ANY(?)"
-    contents.update(session.rows(sql, touched))
-    stops = [*starts[1:].tolist(), len(terms)]
-    for term, number, run in zip(
-        terms[starts].tolist(), touched, zip(starts.tolist(), stops, strict=True), strict=True
-    ):
-        yield term, number, contents[number], *run
+    contents = {0: b"", **dict(session.rows(sql, np.unique(block).tolist()))}
+    for start, stop in pairwise(bounds):
+        number = int(block[start])
+        yield int(terms[start]), number, contents[number], start, stop
 
 
 def _add(session: Session, terms: IntArray, records: NDArray[np.void]) -> None:
@@ -206,9 +195,10 @@ def portions(values: list[Any], size: int) -> Iterator[list[Any]]:
         yield values[start : start + size]
 
 
-def pack_tags(terms: Sequence[int], roles: Sequence[int]) -> bytes:
-    """Return the tags of a chunk and their roles as the column ``tags`` holds them."""
-    return struct.pack(f"<{len(terms)}i", *terms) + bytes(roles)
+def pack_tags(roles: Mapping[int, int]) -> bytes:
+    """Return the roles of a chunk's tags as the column ``tags`` holds them."""
+    terms = sorted(roles)
+    return struct.pack(f"<{len(terms)}i", *terms) + bytes(roles[term] for term in terms)
 
 
 def unpack_tags(data: bytes) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:

@@ -39,9 +39,26 @@ _TYPES = {
     "exact": "TEXT",
     "number": "NUMERIC",
 }
-_PRAGMAS = "synchronous=NORMAL", "secure_delete=ON", "cache_size=-16384", "temp_store=MEMORY"
+_PRAGMAS = (
+    "page_size=8192",
+    "synchronous=NORMAL",
+    "secure_delete=ON",
+    "cache_size=-16384",
+    "temp_store=MEMORY",
+)
 _MOST_IDLE = 4  # connections that are kept open
 _LARGE_LOG = 64 << 20  # bytes; a longer write-ahead log is emptied
+_BUSY = IndexBusyError, "is locked: another process has been writing for too long; try again"
+_ERRORS: dict[int, tuple[type[StorageError], str]] = {
+    sqlite3.SQLITE_BUSY: _BUSY,
+    sqlite3.SQLITE_LOCKED: _BUSY,
+    sqlite3.SQLITE_FULL: (DiskFullError, "cannot grow, so nothing was written"),
+    sqlite3.SQLITE_READONLY: (ReadOnlyIndexError, "is read-only"),
+    sqlite3.SQLITE_PERM: (ReadOnlyIndexError, "is read-only"),
+    sqlite3.SQLITE_NOTADB: (NotAnIndexError, "is not a database"),
+    sqlite3.SQLITE_CANTOPEN: (StorageError, "cannot be opened"),
+    sqlite3.SQLITE_IOERR: (StorageError, "cannot be read or written"),
+}
 
 
 @lru_cache(maxsize=512)
@@ -58,31 +75,16 @@ def _bound(value: Any) -> Any:
     return dumped
 
 
-def _error(error: sqlite3.Error, path: str) -> Exception:
+def _error(error: Exception, path: str) -> Exception:
     """Return the hebbgraph error for one of SQLite."""
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-        return IndexBusyError(f"{path}: another process has been writing for too long; try again")
-    if code == sqlite3.SQLITE_FULL:
-        return DiskFullError(f"{path}: no space left on the disk; nothing was written")
-    if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
-        return ReadOnlyIndexError(f"{path} is read-only")
-    if code == sqlite3.SQLITE_NOTADB:
-        return NotAnIndexError(f"{path} is not a database")
-    if code == sqlite3.SQLITE_CORRUPT:
-        return DamagedIndexError(f"{path} is damaged ({error}); restore a backup")
-    if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR):
-        return StorageError(f"{path}: {error}")
-    return DamagedIndexError(f"{path}: {error}")
+    kind, message = _ERRORS.get(
+        _code(error), (DamagedIndexError, "may be damaged; restore a backup")
+    )
+    return kind(f"{path} {message} ({error})")
 
 
-def _executed(
-    connection: sqlite3.Connection, sql: str, parameters: Sequence[Any] = ()
-) -> sqlite3.Cursor:
-    try:
-        return connection.execute(sql, parameters)
-    except UnicodeDecodeError as error:  # SQLite quotes what is damaged in its own message
-        raise sqlite3.DatabaseError(f"a name in the schema is no text: {error}") from error
+def _code(error: Exception) -> int:
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF
 
 
 class SQLiteSession:
@@ -90,7 +92,8 @@ class SQLiteSession:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
-        self.meta: dict[str, str] = {}
+        # The first read fixes the state that the transaction sees.
+        self.meta: dict[str, str] = dict(self.rows("SELECT key, value FROM $meta"))
 
     def rows(self, sql: str, *parameters: Any) -> list[tuple[Any, ...]]:
         return self._execute(sql, parameters).fetchall()
@@ -102,7 +105,7 @@ class SQLiteSession:
         self._connection.executemany(_translated(sql), parameters)
 
     def _execute(self, sql: str, parameters: Sequence[Any]) -> sqlite3.Cursor:
-        return _executed(self._connection, _translated(sql), list(map(_bound, parameters)))
+        return self._connection.execute(_translated(sql), list(map(_bound, parameters)))
 
 
 class SQLiteDatabase:
@@ -119,13 +122,12 @@ class SQLiteDatabase:
         self._idle: list[sqlite3.Connection] = []
         self._closed = False
         self._file: tuple[int, int] | None = None
-        self._frozen_state: tuple[int, int, int] | None = None
         self._writing = threading.RLock()
         self._memory: sqlite3.Connection | None = None
         self.folder = None if path is None else path.parent
         self.cache_key = self._name if path is None else str(path.absolute())
         if path is None:
-            self._memory = self._connect()
+            self._memory = self._connect(":memory:")
         elif not path.exists() and read_only:
             raise NotFoundError(f"there is no index at {path}; open it without read_only=True")
         GATE.watch(self)
@@ -133,9 +135,9 @@ class SQLiteDatabase:
 
     # -- connections ----------------------------------------------------------------
 
-    def _connect(self) -> sqlite3.Connection:
+    def _connect(self, uri: str) -> sqlite3.Connection:
         connection = sqlite3.connect(
-            self._uri(),
+            uri,
             uri=True,
             isolation_level=None,
             check_same_thread=False,
@@ -143,49 +145,32 @@ class SQLiteDatabase:
             cached_statements=256,
         )
         try:
-            connection.execute("PRAGMA page_size = 8192")
-            if self._path is not None and not self._read_only:
-                _executed(connection, "PRAGMA journal_mode = WAL")
-            for pragma in _PRAGMAS:
+            for pragma in _PRAGMAS if self._read_only else (*_PRAGMAS, "journal_mode=WAL"):
                 connection.execute(f"PRAGMA {pragma}")
         except BaseException:
             connection.close()
             raise
         return connection
 
-    def _uri(self) -> str:
-        if self._path is None:
-            return ":memory:"
-        uri = f"file:{quote(str(self._path.absolute()))}"
-        if not self._read_only:
-            return uri
-        return f"{uri}?mode=ro&immutable=1" if self._frozen() else f"{uri}?mode=ro"
-
     def _frozen(self) -> tuple[int, int, int] | None:
-        """Identify the state of a file on a read-only device that has no log; else None.
-
-        SQLite can read it only if it believes that the file never changes. But the device may be a
-        read-only view of a directory in which others write.
-        """
+        """Identify the state of a file without a log on a read-only device; else None."""
+        # SQLite reads it only if told that it never changes; but others may write to the device.
         if os.access(os.path.dirname(self._name) or ".", os.W_OK) or self._log_size():
             return None
         found = os.stat(self._name)
         return found.st_ino, found.st_size, found.st_mtime_ns
 
     def _log_size(self) -> int:
-        found = _stat(f"{self._path}-wal")
-        return found.st_size if found else 0
-
-    def _drop_stale(self) -> None:
-        """Close connections to a file that was taken for unchanging, and has changed."""
-        if (state := self._frozen()) != self._frozen_state:
-            self.close_idle()
-            self._frozen_state = state
+        with suppress(FileNotFoundError):
+            return os.stat(f"{self._name}-wal").st_size
+        return 0
 
     def _check_file(self) -> None:
         """Refuse to go on with a file that nobody else can open any more."""
-        found = _stat(self._name)
-        file = found and (found.st_dev, found.st_ino)
+        file = None
+        with suppress(FileNotFoundError):
+            found = os.stat(self._name)
+            file = found.st_dev, found.st_ino
         self._file = self._file or file
         if file != self._file:
             raise StorageError(
@@ -202,8 +187,13 @@ class SQLiteDatabase:
         """Lend a connection; one on which anything failed is never used again."""
         if self._closed:
             raise ClosedIndexError("the index is closed; open it again")
-        with GATE.passed():
-            yield from self._lent()
+        try:
+            with GATE.passed():
+                yield from self._lent()
+        except (sqlite3.Error, UnicodeDecodeError) as error:  # of a message that quotes damage
+            if _code(error) == sqlite3.SQLITE_CANTOPEN and os.path.exists(self._name):
+                raise self._unopened(error) from error
+            raise _error(error, self._name) from error
 
     def _lent(self) -> Iterator[sqlite3.Connection]:
         if self._memory is not None:
@@ -212,34 +202,28 @@ class SQLiteDatabase:
                     self._memory.execute("ROLLBACK")
                 yield self._memory
             return
-        if self._read_only:
-            self._drop_stale()
         self._check_file()
+        uri = f"file:{quote(os.path.abspath(self._name))}"
+        if self._read_only:
+            uri += "?mode=ro"
+        is_frozen = self._read_only and self._frozen() is not None
+        if is_frozen:  # such a connection never learns of changes, so it is used once
+            uri += "&immutable=1"
         try:
-            connection = self._idle.pop()
+            connection = ([] if is_frozen else self._idle).pop()
         except IndexError:
-            connection = self._connect()
-        healthy, state = False, self._frozen_state
+            connection = self._connect(uri)
+        healthy = False
         try:
             yield connection
-            healthy = state == self._frozen_state
+            healthy = not is_frozen
         finally:
             if healthy and len(self._idle) < _MOST_IDLE and not self._closed:
                 self._idle.append(connection)
             else:
                 connection.close()
 
-    @contextmanager
-    def _translating(self) -> Iterator[None]:
-        try:
-            yield
-        except sqlite3.Error as error:
-            code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-            if code == sqlite3.SQLITE_CANTOPEN and self._path is not None and self._path.exists():
-                raise self._unopened(error) from error
-            raise _error(error, self._name) from error
-
-    def _unopened(self, error: sqlite3.Error) -> StorageError:
+    def _unopened(self, error: Exception) -> Exception:
         """Say why a file that is there cannot be opened."""
         if self._read_only and self._log_size():
             return StorageError(
@@ -250,20 +234,17 @@ class SQLiteDatabase:
             return ReadOnlyIndexError(
                 f"{self.folder} cannot be written; open the index with read_only=True"
             )
-        return StorageError(f"{self._name}: {error}")
+        return _error(error, self._name)
 
     # -- transactions ---------------------------------------------------------------
 
     @contextmanager
     def read(self) -> Iterator[SQLiteSession]:
         state = self._frozen() if self._read_only else None
-        with self._translating(), self._connection() as connection:
-            session = SQLiteSession(connection)
+        with self._connection() as connection:
             try:  # a signal may arrive as soon as the transaction has begun
                 connection.execute("BEGIN")
-                # The first read fixes the state that the transaction sees.
-                session.meta = _meta(session)
-                yield session
+                yield SQLiteSession(connection)
             finally:
                 with suppress(sqlite3.Error):
                     connection.execute("ROLLBACK")
@@ -274,11 +255,8 @@ class SQLiteDatabase:
     def write(self) -> Iterator[SQLiteSession]:
         if self._read_only:
             raise ReadOnlyIndexError(f"{self._name} was opened with read_only=True")
-        with self._translating(), self._connection() as connection:
-            session = SQLiteSession(connection)
-            with self._one_writer(), _committed(connection):
-                session.meta = _meta(session)
-                yield session
+        with self._connection() as connection, self._one_writer(), _committed(connection):
+            yield SQLiteSession(connection)
         # Overlapping readers may have let the log grow.
         if self._path is not None and self._log_size() > _LARGE_LOG:
             self.erase_log(0.0)
@@ -299,14 +277,12 @@ class SQLiteDatabase:
                 self._writing.release()
 
     def _create(self) -> None:
-        with self._translating(), self._connection() as connection:
-            tables = {name for (name,) in _executed(connection, "SELECT name FROM sqlite_master")}
+        with self._connection() as connection:
+            tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
             if "meta" in tables and "posting" in tables:
                 return
-            if tables:
-                raise NotAnIndexError(f"{self._name} is a database of something else")
-            if self._read_only:
-                raise NotAnIndexError(f"{self._name} is empty")
+            if tables or self._read_only:
+                raise NotAnIndexError(f"{self._name} is empty, or a database of something else")
             with _committed(connection):
                 if not connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall():
                     for statement in create_statements(**_TYPES):
@@ -319,7 +295,7 @@ class SQLiteDatabase:
             return True
         deadline = time.monotonic() + wait
         while True:
-            with self._translating(), self._connection() as connection:
+            with self._connection() as connection:
                 connection.execute("PRAGMA busy_timeout = 100")
                 # Beside a reader this returns a flag instead of raising.
                 busy, *_ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
@@ -329,12 +305,12 @@ class SQLiteDatabase:
             time.sleep(0.02)
 
     def check(self) -> list[str]:
-        with self._translating(), self._connection() as connection:
-            found = [text for (text,) in _executed(connection, "PRAGMA integrity_check(20)")]
+        with self._connection() as connection:
+            found = [text for (text,) in connection.execute("PRAGMA integrity_check(20)")]
         return [] if found == ["ok"] else found
 
     def backup(self, path: Path) -> None:
-        with self._translating(), self._connection() as source:
+        with self._connection() as source:
             if path.exists():
                 raise StorageError(f"{path} exists; name a new file")
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -362,13 +338,3 @@ def _committed(connection: sqlite3.Connection) -> Iterator[None]:
         with suppress(sqlite3.Error):
             connection.execute("ROLLBACK")
         raise
-
-
-def _stat(path: str) -> os.stat_result | None:
-    with suppress(FileNotFoundError):
-        return os.stat(path)
-    return None
-
-
-def _meta(session: SQLiteSession) -> dict[str, str]:
-    return dict(session.rows("SELECT key, value FROM $meta"))

@@ -19,10 +19,10 @@ import logging
 import os
 import tempfile
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from hashlib import blake2b
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,14 +59,10 @@ class _Records(NamedTuple):
         return at, self.rows[at] == rows
 
 
-_Head: TypeAlias = tuple[int, int]
-"""Number and stamp of the newest embedding of some."""
-
-
 class _State(NamedTuple):
     """What is known up to an embedding: records of the file, and later ones."""
 
-    head: _Head
+    head: tuple[int, int]  # number and stamp of the embedding
     base: _Records
     later: _Records
 
@@ -80,7 +76,7 @@ class ExactSearch:
     def __init__(self, session: Session, state: _State, *, all_alive: bool) -> None:
         self._session = session
         self._all_alive = all_alive
-        self._parts = [part for part in (state.base, state.later) if len(part.rows)]
+        self._parts = state.base, state.later
 
     def nearest(
         self,
@@ -89,14 +85,9 @@ class ExactSearch:
         allowed: Callable[[IntArray], BoolArray] | None = None,
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return the nearest rows and their cosines, nearest first, with all ties of the last."""
-        cosines = [_products(part.vectors, vector) for part in self._parts]
-        if not cosines:
-            return np.empty(0, np.int64), np.empty(0)
-        rows, stamps, scores = self._parts[0].rows, self._parts[0].stamps, cosines[0]
-        if len(self._parts) > 1:
-            rows = np.concatenate([part.rows for part in self._parts])
-            stamps = np.concatenate([part.stamps for part in self._parts])
-            scores = np.concatenate(cosines)
+        rows = np.concatenate([part.rows for part in self._parts])
+        stamps = np.concatenate([part.stamps for part in self._parts])
+        scores = np.concatenate([_products(part.vectors, vector) for part in self._parts])
         if allowed is not None:
             keep = np.flatnonzero(allowed(rows))
             rows, scores, stamps = rows[keep], scores[keep], stamps[keep]
@@ -172,35 +163,27 @@ class VectorCache:
             # Of a process that was killed while it wrote, or that read an older state.
             for unfinished in self._path.parent.glob(f"{self._path.name}?*"):
                 unfinished.unlink(missing_ok=True)
-            wanted = np.array(sorted(rows), np.int64)
-            try:
-                opened = _open(self._path, writable=True)
-            except FileNotFoundError:
-                return
-            except (OSError, ValueError, KeyError, TypeError):
+            opened = _open(self._path, writable=True)
+            if opened is None:
                 self._path.unlink(missing_ok=True)
-                return
-            at, known = opened[1].positions(wanted)
-            _overwrite(opened[1], at[known])
+            else:
+                at, known = opened.base.positions(np.array(list(rows), np.int64))
+                _overwrite(opened.base, at[known])
 
     # -- keeping in step --------------------------------------------------------------
 
     def _synchronised(self, session: Session, state: _State | None) -> _State:
         dimension = int(read_json(session, "embedder")["dimension"])
         if state is None or not self._is_history(session, state):
-            state = None if self._path is None else self._load(session, dimension)
-        if state is None:
-            state = _State((0, 0), _empty(dimension), _empty(dimension))
+            state = self._load(session, dimension)
         later = session.rows(
             "SELECT seq, row, stamp, data FROM $embedding WHERE seq > ? ORDER BY seq",
             state.head[0],
         )
         if later:
-            state = state._replace(
-                later=_joined(state.later, later), head=(later[-1][0], later[-1][2])
-            )
-        outside = len(state.later.rows)
-        if outside > max(_FEW, len(state.base.rows) // _SHARE):
+            seq, _, stamp, _ = later[-1]
+            state = _State((seq, stamp), state.base, _joined(state.later, later))
+        if len(state.later.rows) > max(_FEW, len(state.base.rows) // _SHARE):
             state = self._written(session, dimension)
         return state
 
@@ -208,38 +191,29 @@ class VectorCache:
     def _is_history(session: Session, state: _State) -> bool:
         """Return whether the database has, or had, the newest embedding of a state."""
         seq, stamp = state.head
-        if not seq:
-            return True
-        known = session.rows(
-            "SELECT stamp FROM $embedding WHERE seq = ? UNION ALL "
-            "SELECT stamp FROM $gone WHERE seq = ?",
-            seq,
-            seq,
+        sql = (
+            "SELECT stamp FROM $embedding WHERE seq = ? UNION SELECT stamp FROM $gone WHERE seq = ?"
         )
-        return [(stamp,)] == known
+        return not seq or session.rows(sql, seq, seq) == [(stamp,)]
 
-    def _load(self, session: Session, dimension: int) -> _State | None:
-        assert self._path is not None
-        try:
-            head, base = _open(self._path)
-        except FileNotFoundError:
-            return None
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            logger.warning("%s is made again: %s", self._path, error)
-            return None
-        state = _State(head, base, _empty(dimension))
-        if base.vectors.shape[1] != dimension or not self._is_history(session, state):
-            return None
+    def _load(self, session: Session, dimension: int) -> _State:
+        """Return the state of the file; an empty one if that does not hold what it should."""
+        empty = _State((0, 0), _empty(dimension), _empty(dimension))
+        path = self._path
+        state = None if path is None else _open(path)
+        if path is None or state is None or state.base.vectors.shape[1] != dimension:
+            return empty
         known = np.array(session.rows("SELECT row, stamp, seq FROM $embedding"), np.int64)
-        rows, stamps, _ = known[known[:, 2] <= head[0]].T
-        at, held = base.positions(rows)
-        if not held.all() or (base.stamps[at] != stamps).any():
-            return None
-        if len(rows) < len(base.rows):  # who deleted the others may not have come to it
-            dead = np.ones(len(base.rows), np.bool_)
-            dead[at] = False
-            with contextlib.suppress(OSError, ValueError):
-                _overwrite(_open(self._path, writable=True)[1], np.flatnonzero(dead))
+        rows, stamps, _ = known[known[:, 2] <= state.head[0]].T
+        at, held = state.base.positions(rows)
+        if not (held.all() and self._is_history(session, state)):
+            return empty
+        if (state.base.stamps[at] != stamps).any():
+            return empty
+        if len(rows) < len(state.base.rows):  # who deleted the others may not have come to it
+            dead = np.delete(np.arange(len(state.base.rows)), at)
+            if (writable := _open(path, writable=True)) is not None:
+                _overwrite(writable.base, dead)
         return state
 
     def _written(self, session: Session, dimension: int) -> _State:
@@ -250,7 +224,8 @@ class VectorCache:
             try:
                 self._path.parent.mkdir(parents=True, exist_ok=True)
                 _write(self._path, session, head, n, dimension)
-                return _State(head, _open(self._path)[1], _empty(dimension))
+                if (state := _open(self._path)) is not None:  # not erased meanwhile
+                    return state
             except FileNotFoundError:  # erased while it was written
                 pass
             except OSError as error:
@@ -269,22 +244,15 @@ def _empty(dimension: int) -> _Records:
 
 
 def _joined(records: _Records, later: list[tuple[int, int, int, bytes]]) -> _Records:
-    vectors = _decoded([data for *_, data in later], records.vectors.shape[1])
-    new = _Records(
-        np.array([row for _, row, _, _ in later], np.int64),
-        np.array([stamp for _, _, stamp, _ in later], np.int64),
-        vectors,
-    )
-    rows = np.concatenate((records.rows, new.rows))
-    order = np.argsort(rows, kind="stable")
-    return _Records(
-        rows[order],
-        np.concatenate((records.stamps, new.stamps))[order],
-        np.concatenate((records.vectors, new.vectors))[order],
-    )
+    _, rows, stamps, data = zip(*later, strict=True)
+    new = np.array(rows), np.array(stamps), _decoded(data, records.vectors.shape[1])
+    pairs: Iterable[Any] = zip(records, new, strict=True)
+    both = list(map(np.concatenate, pairs))
+    order = np.argsort(both[0], kind="stable")
+    return _Records(*(column[order] for column in both))
 
 
-def _decoded(vectors: list[bytes], dimension: int) -> NDArray[np.float32]:
+def _decoded(vectors: Sequence[bytes], dimension: int) -> NDArray[np.float32]:
     if set(map(len, vectors)) - {4 * dimension}:
         raise DamagedIndexError("a vector in the database has a wrong size; add its chunk again")
     return np.frombuffer(b"".join(vectors), "<f4").reshape(-1, dimension)
@@ -310,7 +278,7 @@ def _mapped(path: Path, n: int, dimension: int, mode: str) -> _Records:
     )
 
 
-def _write(path: Path, session: Session, head: _Head, n: int, dimension: int) -> None:
+def _write(path: Path, session: Session, head: tuple[int, int], n: int, dimension: int) -> None:
     """Write a new file beside the old one, then put it in its place."""
     header = {"magic": _MAGIC, "head": head, "n": n, "dimension": dimension}
     descriptor, name = tempfile.mkstemp(prefix=path.name, dir=path.parent)
@@ -333,18 +301,23 @@ def _write(path: Path, session: Session, head: _Head, n: int, dimension: int) ->
         raise
 
 
-def _open(path: Path, *, writable: bool = False) -> tuple[_Head, _Records]:
-    with path.open("rb") as file:
-        header = json.loads(file.read(_HEADER))
-    if not isinstance(header, dict) or header.get("magic") != _MAGIC:
-        raise ValueError("it is of another version")
-    n, dimension = header["n"], header["dimension"]
-    if path.stat().st_size != _HEADER + n * (16 + 4 * dimension):
-        raise ValueError("its size is wrong")
-    records = _mapped(path, n, dimension, "r+" if writable else "r")
+def _open(path: Path, *, writable: bool = False) -> _State | None:
+    """Return what a file holds; None if it is not there, or cannot be used and is made again."""
+    try:
+        with path.open("rb") as file:
+            header = json.loads(file.read(_HEADER))
+        magic, head, n, dimension = (header[name] for name in ("magic", "head", "n", "dimension"))
+        if magic != _MAGIC or path.stat().st_size != _HEADER + n * (16 + 4 * dimension):
+            raise ValueError("it is of another version, or its size is wrong")
+        records = _mapped(path, n, dimension, "r+" if writable else "r")
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        logger.info("%s cannot be used: %s", path, error)
+        return None
     if not writable:  # plain arrays over the same pages: indexing a memmap is slow
         records = _Records(*map(np.asarray, records))
-    return tuple(header["head"]), records
+    return _State(tuple(head), records, _empty(dimension))
 
 
 def _overwrite(records: _Records, at: IntArray) -> None:
