@@ -160,7 +160,7 @@ class Recaller:
         if request.allowed is not None and not request.allowed(ranking.rows).all():
             raise ParameterError(f"strategy {ranker.name!r} must return allowed rows only")
         ranking = cut(request, ranking, request.k)
-        if ranking.pads and min_score is None:
+        if ranking.pads and min_score is None and len(ranking.rows) < request.k:
             ranking = filled_up(request, ranking, request.k)
         if callable(where):
             ranking = where_callable(request, ranking, where, depth)
@@ -224,7 +224,7 @@ class Recaller:
         if question.vector is not None and not request.snapshot.counts.vectors:
             notes.append(_NO_VECTORS)
         allowed = request.allowed
-        if isinstance(allowed, Rows) and not allowed.count(request.snapshot.n_chunks):
+        if allowed is not None and not allowed.count(request.snapshot.n_chunks):
             notes.append(_NONE_PASSES)
             notes += (f"no chunk has a field {field!r}" for field in misfits)
         elif ranking.confidence is not None and ranking.confidence < NOTHING_KNOWN:

@@ -14,8 +14,8 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.arrays import BoolArray, IntArray
 from hebbgraph.errors import MissingExtraError, ParameterError
+from hebbgraph.filters import Rows
 from hebbgraph.formulas.activation import Activation, SpreadingParameters, spread
 from hebbgraph.formulas.confidence import NOTHING_KNOWN
 from hebbgraph.formulas.evidence import Evidence
@@ -56,8 +56,8 @@ class Request:
     settings : Settings
     k : int
         How many chunks are wanted. A strategy may return more.
-    allowed : callable, optional
-        Returns which of some rows take part. All others neither receive nor pass activation.
+    allowed : Rows, optional
+        The chunks that take part; called with rows, it returns which of them do.
     vectors : VectorSearch, optional
     """
 
@@ -65,7 +65,7 @@ class Request:
     question: Question
     settings: Settings
     k: int
-    allowed: Callable[[IntArray], BoolArray] | None = None
+    allowed: Rows | None = None
     vectors: VectorSearch | None = field(default=None, repr=False)
 
     @property
