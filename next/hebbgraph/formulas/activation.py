@@ -56,10 +56,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.arrays import FloatArray, IntArray, flatnonzero, sum_by, top_n, unique_inverse
+from hebbgraph.arrays import (
+    Allowed,
+    FloatArray,
+    IntArray,
+    flatnonzero,
+    sum_by,
+    top_n,
+    unique_inverse,
+)
 from hebbgraph.formulas.evidence import Evidence
 from hebbgraph.formulas.paths import Layer, Path, strongest_path
-from hebbgraph.formulas.spreading_step import Allowed, SpreadingParameters, SpreadingStep
+from hebbgraph.formulas.spreading_step import SpreadingParameters, SpreadingStep
 from hebbgraph.terms import IncidenceView
 
 __all__ = ["Activation", "SpreadingParameters", "spread"]

@@ -26,13 +26,13 @@ leads to no particular chunk of that page.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from hebbgraph.arrays import (
+    Allowed,
     BoolArray,
     FloatArray,
     IntArray,
@@ -99,7 +99,7 @@ def follow_links(
     parameters: LinkParameters,
     *,
     cut: int,
-    allowed: Callable[[IntArray], BoolArray] | None = None,
+    allowed: Allowed | None = None,
 ) -> LinkFlows | None:
     """Pass mass, shape (n,), over the links of n distinct chunks; None if nothing flows.
 

@@ -5,13 +5,12 @@ The formulas are in :mod:`hebbgraph.formulas.activation`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
 import numpy as np
 
 from hebbgraph.arrays import (
+    Allowed,
     BoolArray,
     FloatArray,
     IntArray,
@@ -27,10 +26,7 @@ from hebbgraph.formulas.links import LinkParameters, follow_links
 from hebbgraph.formulas.paths import Flows, Layer
 from hebbgraph.terms import IncidenceView, TermKind
 
-__all__ = ["Allowed", "SpreadingParameters", "SpreadingStep"]
-
-Allowed: TypeAlias = Callable[[IntArray], BoolArray]
-"""Returns which of some chunks take part."""
+__all__ = ["SpreadingParameters", "SpreadingStep"]
 
 
 @dataclass(frozen=True, kw_only=True)

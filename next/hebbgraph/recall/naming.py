@@ -13,14 +13,13 @@ longer question is not.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.arrays import BoolArray, IntArray
+from hebbgraph.arrays import Allowed, IntArray
 from hebbgraph.formulas.activation import Activation
 from hebbgraph.recall.question import Question
 from hebbgraph.recall.snapshot import Snapshot
@@ -42,7 +41,7 @@ def show_named(
     activation: Activation,
     snapshot: Snapshot,
     question: Question,
-    allowed: Callable[[IntArray], BoolArray] | None,
+    allowed: Allowed | None,
 ) -> Activation:
     """Raise the scores of named passages that would not be among the first hits.
 
@@ -78,7 +77,7 @@ def _best_titled(
     activation: Activation,
     snapshot: Snapshot,
     tags: dict[int, str],
-    allowed: Callable[[IntArray], BoolArray] | None,
+    allowed: Allowed | None,
 ) -> dict[int, str]:
     """Return the positions of the best chunks whose whole title a tag is, with its key."""
     if not len(activation.chunks) or not tags:

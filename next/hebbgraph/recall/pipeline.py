@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -15,7 +14,7 @@ from pydantic import JsonValue
 
 from hebbgraph.embedders import embed_question, embedder_name, unit_vector
 from hebbgraph.errors import NotFoundError, ParameterError
-from hebbgraph.filters import Rows, rows_passing
+from hebbgraph.filters import Rows
 from hebbgraph.formulas.confidence import NOTHING_KNOWN
 from hebbgraph.limits import MAX_ID, MAX_K, MAX_SEEDS
 from hebbgraph.protocols import Embedder
@@ -88,13 +87,15 @@ class Recaller:
         depth = max([k, *(step.depth(k) for step in steps)])
         with self._database.read() as session:
             snapshot = Snapshot(session, self._caches, self._settings.stop_tags)
-            passing, misfits = self._passing(snapshot, where)
+            passing, misfits = _passing(snapshot, where)
             asked = read_question(
                 snapshot,
                 text,
                 self._settings.language,
                 vector=unit,
-                seeds=None if scores is None else _by_row(session, scores),
+                seeds=None
+                if scores is None
+                else {row: scores[id_] for id_, row in rows_of(session, scores).items()},
                 tags=tags,
             )
             search, most = self._search(session, unit), MAX_K if callable(where) else depth
@@ -134,7 +135,7 @@ class Recaller:
             if row is None:
                 raise NotFoundError(f"the index holds no chunk {chunk_id!r}")
             snapshot = Snapshot(session, self._caches, self._settings.stop_tags)
-            passing, _ = self._passing(snapshot, where)
+            passing, _ = _passing(snapshot, where)
             asked = read_question(snapshot, recall.question, self._settings.language, vector=unit)
             search = self._search(session, unit)
             request = Request(snapshot, asked, self._settings, MAX_K, passing, search)
@@ -191,18 +192,6 @@ class Recaller:
             return []
 
     # -- within it --------------------------------------------------------------------
-
-    def _passing(self, snapshot: Snapshot, where: Where) -> tuple[Rows | None, list[str]]:
-        if where is None or callable(where):
-            return None, []
-        key = _key_of(where)
-        known: Any = None if key is None else snapshot.known_filter(key)
-        if known is None:
-            known = rows_passing(snapshot.session, where)
-            if key is not None:
-                snapshot.keep_filter(key, known, known[0].rows.nbytes)
-        passing: Rows = known[0]
-        return passing, known[1]
 
     def _search(self, session: Session, vector: NDArray[np.float32] | None) -> Any:
         if vector is None:
@@ -283,17 +272,9 @@ def _checked_seeds(seeds: Iterable[tuple[str, float]]) -> dict[str, float]:
     return {id_: score + shift for id_, score in scores.items()}
 
 
-def _by_row(session: Session, scores: Mapping[str, float]) -> dict[int, float]:
-    rows = rows_of(session, list(scores))
-    return {row: scores[id_] for id_, row in rows.items()}
-
-
-def _key_of(where: Mapping[str, Any]) -> str | None:
-    """Return what identifies a filter; None for one that is invalid."""
-    try:
-        return json.dumps(plain(where), sort_keys=True) if isinstance(where, Mapping) else None
-    except ValueError:
-        return None
+def _passing(snapshot: Snapshot, where: Where) -> tuple[Rows | None, list[str]]:
+    """Return the chunks that pass a filter, and the fields in it that no chunk has."""
+    return (None, []) if where is None or callable(where) else snapshot.passing(where)
 
 
 def _recorded(where: Where) -> dict[str, JsonValue] | Literal["callable"] | None:

@@ -6,14 +6,17 @@ as the state is the same.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
-from typing import NamedTuple
+import json
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hebbgraph.arrays import BoolArray, IntArray
 from hebbgraph.errors import DamagedIndexError
+from hebbgraph.filters import Rows, rows_passing
+from hebbgraph.records import plain
 from hebbgraph.store.chunks import ids_of
 from hebbgraph.store.database import Cache, Caches, Session
 from hebbgraph.store.meta import Counts, read_counts
@@ -81,14 +84,19 @@ class Snapshot:
         """Number of chunks."""
         return self.counts.chunks
 
-    def known_filter(self, key: str) -> object:
-        """Return what a filter gave on this state, or None."""
-        return self.cache.tables["filters"].get(key)
+    def passing(self, where: Mapping[str, Any]) -> tuple[Rows, list[str]]:
+        """Return the chunks that pass a filter, and the fields in it that no chunk has."""
 
-    def keep_filter(self, key: str, value: object, size: int) -> None:
-        """Keep what a filter gives, of some bytes."""
-        self.cache.tables["filters"][key] = value
-        self.cache.size += len(key) + size
+        def read(keys: list[str]) -> dict[str, tuple[Rows, list[str]]]:
+            found = rows_passing(self.session, where)
+            self.cache.size += found[0].rows.nbytes
+            return dict.fromkeys(keys, found)
+
+        try:
+            key = json.dumps(plain(where), sort_keys=True)
+        except ValueError:
+            key = ""  # of an invalid filter, of which nothing is kept: reading it raises
+        return self.cache.known("filters", [key], read, len(key))[key]
 
     # -- terms ------------------------------------------------------------------------
 

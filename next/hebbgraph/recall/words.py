@@ -10,12 +10,12 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.arrays import BoolArray, IntArray, is_in_sorted
+from hebbgraph.arrays import Allowed, BoolArray, IntArray, is_in_sorted
 from hebbgraph.errors import DamagedIndexError
 from hebbgraph.formulas.bm25 import K1, idf, length_norms, term_scores
 from hebbgraph.recall.snapshot import Snapshot
@@ -64,7 +64,7 @@ class WordSearch:
         return is_in_sorted(rows, held.rows)
 
     def best(
-        self, n: int, allowed: Callable[[IntArray], BoolArray] | None = None
+        self, n: int, allowed: Allowed | None = None
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return the n best chunks and their BM25; of equal ones those with the smaller ids."""
         order = sorted(self.terms, key=lambda word: (self.terms[word].df, word))
@@ -115,9 +115,7 @@ class WordSearch:
 class _Scores:
     """Sums of scores by row, of which the n highest are wanted."""
 
-    def __init__(
-        self, n: int, size: int, mean_length: float, allowed: Callable[[IntArray], BoolArray] | None
-    ) -> None:
+    def __init__(self, n: int, size: int, mean_length: float, allowed: Allowed | None) -> None:
         self._n = n
         self._norms = length_norms(mean_length)
         self._allowed = allowed
@@ -178,21 +176,14 @@ def first_by_id(
 
     If ``ordered``, the best come first, and equal ones in the order of their ids.
     """
-    at = np.arange(len(rows))
+    at, last = np.arange(len(rows)), np.inf
     if len(rows) > n:
         last = np.partition(scores, len(scores) - n)[len(scores) - n]
         at = np.flatnonzero(scores >= last)
-        if not ordered:
-            if len(at) <= n:
-                return at
-            above, equal = np.flatnonzero(scores > last), np.flatnonzero(scores == last)
-            ids = snapshot.ids(rows[equal])
-            equal = np.array(sorted(equal.tolist(), key=lambda i: ids[int(rows[i])]))
-            return np.concatenate((above, equal[: n - len(above)]))
-    if not ordered:
-        return at
     at = at[np.argsort(-scores[at], kind="stable")]
     tied = np.flatnonzero(scores[at][1:] == scores[at][:-1])
+    if not ordered:  # only those that tie with the last one need their ids, if they are too many
+        tied = tied[(scores[at[tied]] == last) & (len(at) > n)]
     if len(tied):
         places = np.unique(np.concatenate((tied, tied + 1)))
         ids = snapshot.ids(rows[at[places]])
