@@ -45,7 +45,7 @@ class Evidence:
     others: float | _ScoreOf = _FLOOR
     lexical: FloatArray | None = None
     dense: FloatArray | None = None
-    confidence: float | None = None
+    confidence: float = 1.0
     share_held: float = 1.0
     words: _ScoreOf | None = None
     sentences: Callable[[IntArray, IntArray], FloatArray] | None = None

@@ -21,7 +21,7 @@ from hebbgraph.protocols import Embedder
 from hebbgraph.recall.hits import cut, filled_up, make_hits, numbered, where_callable
 from hebbgraph.recall.question import read_question
 from hebbgraph.recall.snapshot import Snapshot
-from hebbgraph.recall.strategies import Ranking, RankStep, Request, Strategy, by_key, named_strategy
+from hebbgraph.recall.strategies import Ranking, RankStep, Request, Strategy, named_strategy
 from hebbgraph.records import Chunk, Hit, Recall, plain
 from hebbgraph.settings import Settings
 from hebbgraph.store.chunks import rows_of
@@ -102,7 +102,6 @@ class Recaller:
             request = Request(snapshot, asked, self._settings, most, passing, search)
             ranking = self._ranked(request, ranker, where, depth, steps, min_score)
             hits = make_hits(request, ranking, min_score)
-            active = by_key(snapshot.keys(ranking.active), ranking.active)
             notes += self._notes(request, ranking, misfits)
         recall = Recall.model_construct(
             id=recall_id or uuid.uuid4().hex,
@@ -115,7 +114,7 @@ class Recaller:
             confidence=ranking.confidence,
             vector=None if unit is None else tuple(unit.tolist()),
             terms=asked.terms(snapshot.n_chunks),
-            active=active,
+            active=dict(ranking.active),
             shares=request.shares,
             where=_recorded(where),
             changes=snapshot.counts.changes,

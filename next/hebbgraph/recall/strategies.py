@@ -119,8 +119,8 @@ class Ranking:
         Maps a row to the activation that arrived there, before its weight, in [0, 1].
     untaught : callable, optional
         Maps a row to its score without lessons, times the confidence; the score by default.
-    active : mapping of int to float
-        The tags that activation spread over most.
+    active : mapping of str to float
+        The tags that activation spread over most, with its mass.
     notes : tuple of str
     confidence : float, in [0, 1], optional
         How sure it is that the index answers the question. Without it, scores stay unchanged.
@@ -133,7 +133,7 @@ class Ranking:
     path: Callable[[int], Path] = _chunk_alone
     arrived: Callable[[int], float | None] = lambda _: None
     untaught: Callable[[int], float] | None = None
-    active: Mapping[int, float] = field(default_factory=dict)
+    active: Mapping[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     confidence: float | None = None
     pads: bool = True
@@ -162,11 +162,11 @@ class Spreading:
         """Return the most active chunks."""
         plain = _spread(request)
         # How sure it is that the index speaks of this question.
-        by_search = request.evidence.confidence or 0.0
         named = _NAMED if plain.layers[0].credit.any() else 0.0
-        sure = 1.0 - (1.0 - by_search) * (1.0 - named)
+        sure = 1.0 - (1.0 - request.evidence.confidence) * (1.0 - named)
         tags, mass = plain.active_tags(_ACTIVE)
-        active = dict(zip(tags.tolist(), mass.tolist(), strict=True))
+        keys = request.snapshot.keys(tags.tolist())
+        active = {keys[tag]: m for tag, m in zip(tags.tolist(), mass.tolist(), strict=True)}
         activation, confidence = _with_lessons(request, plain, sure, active)
         rows, scores = activation.top(request.k)
         weight = request.shares[1] or 1.0
@@ -195,14 +195,14 @@ def _spread(request: Request) -> Activation:
         parameters=SpreadingParameters(graph_weight=request.shares[1]),
         allowed=request.allowed,
         cue_trust=np.array([question.trust.get(cue.id, 1.0) for cue in known]),
-        confidence=1.0 if evidence.confidence is None else evidence.confidence,
+        confidence=evidence.confidence,
         share_held=evidence.share_held,
     )
-    return show_named(activation, request.snapshot, question, request.allowed)
+    return show_named(activation, request.snapshot, question)
 
 
 def _with_lessons(
-    request: Request, plain: Activation, confidence: float, active: Mapping[int, float]
+    request: Request, plain: Activation, confidence: float, active: Mapping[str, float]
 ) -> tuple[Activation, float]:
     """Return activation and confidence with what lessons add."""
     question, snapshot = request.question, request.snapshot
@@ -213,7 +213,7 @@ def _with_lessons(
         snapshot.session,
         question_key(question.words),
         question_cues(question.terms(snapshot.n_chunks), tags),
-        path_cues(by_key(snapshot.keys(active), active)),
+        path_cues(active),
         question.vector,
         plain.top(max(_NEAR, 2 * request.k))[0],
         request.allowed,
@@ -222,11 +222,6 @@ def _with_lessons(
     if memory is None:
         return plain, confidence
     return add_memory(plain, memory, confidence, request.trust)
-
-
-def by_key(keys: Mapping[int, str], active: Mapping[int, float]) -> dict[str, float]:
-    """Return the mass of tags by their keys."""
-    return {keys[tag]: mass for tag, mass in active.items()}
 
 
 def named_strategy(strategy: str | Strategy) -> Strategy:

@@ -40,8 +40,6 @@ class WordSearch:
         self.snapshot = snapshot
         self.weights = weights
         self.terms = snapshot.find(TermKind.WORD, list(weights))
-        self._read: dict[int, Postings] = {}
-        self._partial: set[int] = set()
 
     def frequency(self, word: str) -> int:
         """Return the number of chunks that hold a word."""
@@ -58,10 +56,7 @@ class WordSearch:
         """Return which chunks hold a word."""
         if word not in self.terms:
             return np.zeros(len(rows), np.bool_)
-        term = self.terms[word]
-        whole = term.id in self._read and term.id not in self._partial
-        held = self._read[term.id] if whole else self._blocks(term, rows)
-        return is_in_sorted(rows, held.rows)
+        return is_in_sorted(rows, self._blocks(self.terms[word], rows).rows)
 
     def best(
         self, n: int, allowed: Allowed | None = None
@@ -76,19 +71,17 @@ class WordSearch:
         }
         rest = sum(weights.values()) * (K1 + 1)
         rare = [word for word in order if self.terms[word].df <= _COMMON] or order[:1]
-        self._read = self.snapshot.postings(self.terms[word].id for word in rare)
-        size = max(int(held.rows[-1]) + 1 for held in self._read.values())
+        read = self.snapshot.postings(self.terms[word].id for word in rare)
+        size = max(int(held.rows[-1]) + 1 for held in read.values())
         seen = _Scores(n, size, self.snapshot.counts.mean_length, allowed)
         for word in order:
             term, weight = self.terms[word], weights[word]
             rest -= weight * (K1 + 1)
-            if term.id not in self._read:
-                if seen.candidates is not None:
-                    self._read[term.id] = self._blocks(term, seen.candidates)
-                    self._partial.add(term.id)
-                else:
-                    self._read |= self.snapshot.postings([term.id])
-            seen.add(self._read[term.id], weight)
+            if term.id not in read and seen.candidates is not None:
+                read[term.id] = self._blocks(term, seen.candidates)
+            elif term.id not in read:
+                read |= self.snapshot.postings([term.id])
+            seen.add(read[term.id], weight)
             seen.settle(rest)
         rows, scores = seen.result()
         scores = scores.round(DECIMALS)
