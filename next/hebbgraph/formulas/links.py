@@ -96,7 +96,7 @@ def follow_links(
     sources: IntArray,
     mass: FloatArray,
     evidence: Evidence,
-    parameters: LinkParameters,
+    p: LinkParameters,
     *,
     cut: int,
     allowed: Allowed | None = None,
@@ -106,7 +106,6 @@ def follow_links(
     ``allowed`` returns which of some chunks take part; all if omitted. Links that more chunks have
     than ``cut`` lead nowhere.
     """
-    p = parameters
     owner, tags, entitled = view.tags_of(sources)
     df = view.df(tags)
     keep = (view.link_kinds(tags) != TermKind.TAG) & (df > 1) & (df <= cut)

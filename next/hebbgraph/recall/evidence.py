@@ -96,14 +96,13 @@ class RareWords:
 
     def __init__(self, question: Question, n_chunks: int) -> None:
         self._question = question
-        self._search = question.search
         self._n_chunks = n_chunks
         self._frequencies = {word: n for word, n in question.frequencies.items() if n}
 
     def codes(self) -> IntArray:
         """Return the chunks, ascending, with a code that hardly any other chunk holds."""
         found = [
-            self._search.holders(word)
+            self._question.search.holders(word)
             for word, n in self._frequencies.items()
             if n <= _MOST_WITH_CODE and is_code(word)
         ]
@@ -115,7 +114,7 @@ class RareWords:
         if not df or not all(0 < n <= CANDIDATES for n in df):
             return False
         for word in words:
-            chunks = chunks[is_in_sorted(chunks, self._search.holders(word))]
+            chunks = chunks[is_in_sorted(chunks, self._question.search.holders(word))]
         return bool(len(chunks))
 
     @cached_property
@@ -134,7 +133,7 @@ class RareWords:
         df = self._frequencies
         few = sorted(df, key=lambda word: (df[word], word))[:_WORDS]
         return [
-            (self.shares[word], self._search.holders(word))
+            (self.shares[word], self._question.search.holders(word))
             for word in few
             if df[word] <= CANDIDATES
         ]

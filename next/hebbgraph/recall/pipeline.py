@@ -242,9 +242,8 @@ def _check_numbers(k: int, min_score: float | None) -> None:
 def _check_options(steps: Sequence[RankStep], recall_id: str | None) -> None:
     if not isinstance(steps, Sequence) or not all(hasattr(step, "finish") for step in steps):
         raise ParameterError(f"steps is a list of RankStep objects, got {steps!r:.80}")
-    if recall_id is None:
-        return
-    if not isinstance(recall_id, str) or not 0 < len(recall_id) <= MAX_ID:
+    is_id = recall_id is None or (isinstance(recall_id, str) and 0 < len(recall_id) <= MAX_ID)
+    if not is_id:
         raise ParameterError(
             f"recall_id is a str of 1 to {MAX_ID} characters, got {recall_id!r:.80}"
         )

@@ -113,9 +113,8 @@ def _trust(
 ) -> dict[int, float]:
     """Return how far each cue is trusted to name what a question is about.
 
-    "Information systems" says little about "training of businessmen in information systems": many
-    chunks of the corpus are about that. A cue is trusted if its words together are about as rare
-    as the rarest word of the question.
+    "Information systems" says little about "training of businessmen in information systems": a
+    cue is trusted if its words together are about as rare as the rarest word of the question.
     """
     rarities = {word: _rarity(df, snapshot.n_chunks) for word, df in frequencies.items()}
     rarest = max(rarities.values(), default=0.0)

@@ -97,11 +97,6 @@ class Request:
         return vectors, trust.graph if chosen.graph is None else chosen.graph
 
 
-def _chunk_alone(row: int) -> Path:
-    """Return the path of a chunk that was not reached over the graph."""
-    return (PathNode("chunk", row, 0.0),)
-
-
 @dataclass(frozen=True)
 class Ranking:
     """Chunks in order, as a strategy ranked them.
@@ -114,7 +109,7 @@ class Ranking:
     scores : ndarray of float64, shape (n,), at least 0
         Multiplied by ``confidence`` to give the scores of hits.
     path : callable
-        Maps a row to the path that led there; called for hits only.
+        Maps a row to the path that led there, by default the chunk alone; called for hits only.
     arrived : callable
         Maps a row to the activation that arrived there, before its weight, in [0, 1].
     untaught : callable, optional
@@ -130,7 +125,7 @@ class Ranking:
 
     rows: NDArray[np.int64]
     scores: NDArray[np.float64]
-    path: Callable[[int], Path] = _chunk_alone
+    path: Callable[[int], Path] = lambda row: (PathNode("chunk", row, 0.0),)
     arrived: Callable[[int], float | None] = lambda _: None
     untaught: Callable[[int], float] | None = None
     active: Mapping[str, float] = field(default_factory=dict)

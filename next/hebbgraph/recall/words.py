@@ -72,7 +72,7 @@ class WordSearch:
         rest = sum(weights.values()) * (K1 + 1)
         rare = [word for word in order if self.terms[word].df <= _COMMON] or order[:1]
         read = self.snapshot.postings(self.terms[word].id for word in rare)
-        size = max(int(held.rows[-1]) + 1 for held in read.values())
+        size = max((int(held.rows[-1]) + 1 for held in read.values() if len(held.rows)), default=0)
         seen = _Scores(n, size, self.snapshot.counts.mean_length, allowed)
         for word in order:
             term, weight = self.terms[word], weights[word]
