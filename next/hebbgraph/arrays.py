@@ -6,6 +6,7 @@ last one, so it depends on the order of equal values only if more of them tie th
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import isfinite
 from typing import Any, TypeAlias
 
@@ -13,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "Allowed",
     "BoolArray",
     "FloatArray",
     "IntArray",
@@ -27,6 +29,9 @@ __all__ = [
 BoolArray: TypeAlias = NDArray[np.bool_]
 FloatArray: TypeAlias = NDArray[np.floating[Any]]
 IntArray: TypeAlias = NDArray[np.integer[Any]]
+
+Allowed: TypeAlias = Callable[[IntArray], BoolArray]
+"""Returns which of some chunks take part."""
 
 #: Bounds the relative difference between sums of the same numbers in another order.
 _ROUNDING = 1e-12

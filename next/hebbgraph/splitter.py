@@ -6,7 +6,7 @@ import hashlib
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, takewhile
 from operator import attrgetter
@@ -148,7 +148,9 @@ class Splitter:
                     "document_id": document_id,
                     "metadata": {**(metadata or {}), "headings": list(path), **place},
                     "addresses": _addresses(address, inner, _within(anchors, start, end)),
-                    "references": _first(_resolved(targets, address), MAX_REFERENCES),
+                    "references": _first(
+                        (_resolved(target, address) for target in targets), MAX_REFERENCES
+                    ),
                 }
                 chunks.append(Chunk.of(chunk))
         return chunks
@@ -230,7 +232,7 @@ def _addresses(
         return []
     page = address.partition("#")[0]
     slugs = (f"{page}#{part.anchor}" if part.anchor else address for part in sections)
-    return _first([*slugs, *_resolved(anchors, address)], MAX_ADDRESSES)
+    return _first([*slugs, *(_resolved(anchor, address) for anchor in anchors)], MAX_ADDRESSES)
 
 
 def _within(places: Sequence[tuple[int, str]], start: int, end: int) -> list[str]:
@@ -238,16 +240,12 @@ def _within(places: Sequence[tuple[int, str]], start: int, end: int) -> list[str
     return [target for _, target in inside]
 
 
-def _resolved(targets: Iterable[str], address: str | None) -> Iterator[str]:
-    return (_resolved_link(target, address) for target in targets)
-
-
-def _resolved_link(target: str, address: str | None) -> str:
+def _resolved(target: str, address: str | None) -> str:
     """Return the address that a link of a document leads to; empty if it leads to none.
 
-    >>> _resolved_link("../api.md#open", "docs/guide/setup.md"), _resolved_link("#up", "setup.md")
+    >>> _resolved("../api.md#open", "docs/guide/setup.md"), _resolved("#up", "setup.md")
     ('docs/api.md#open', 'setup.md#up')
-    >>> _resolved_link("b", "https://example.org/a/"), _resolved_link("mailto:jo@a.org", "a.md")
+    >>> _resolved("b", "https://example.org/a/"), _resolved("mailto:jo@a.org", "a.md")
     ('https://example.org/a/b', '')
     """
     page = (address or "").partition("#")[0]

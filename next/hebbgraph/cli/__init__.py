@@ -192,10 +192,8 @@ def _index(index: HebbianIndex, arguments: argparse.Namespace) -> _Answer:
     """
     lines = [path for path in arguments.paths if str(path) == "-" or path.suffix == ".jsonl"]
     files = [path for path in arguments.paths if path not in lines]
-    missing = arguments.delete_missing
-    read = ingest(
-        files, index, base=arguments.base, delete_missing=missing, show_progress=show_progress
-    )
+    options = {"base": arguments.base, "delete_missing": arguments.delete_missing}
+    read = ingest(files, index, **options, show_progress=show_progress)
     report = read.model_dump(mode="json")
     for path in lines:
         for name, number in index.add(_read_chunks(path)).model_dump().items():
@@ -206,7 +204,7 @@ def _index(index: HebbianIndex, arguments: argparse.Namespace) -> _Answer:
         places = [place for place, why in read.skipped.items() if why == reason]
         names = ", ".join(places[:3]) + (", …" if len(places) > 3 else "")
         complain(f"skipped {counted(len(places), 'file')}: {reason}: {names}")
-    if read.missing and not missing:
+    if read.missing and not arguments.delete_missing:
         number = counted(len(read.missing), "document")
         complain(f"{number} of files that are gone; --delete-missing deletes them")
     totals = [f"{report[name]:,} {name}" for name in ("added", "replaced", "unchanged", "deleted")]

@@ -87,10 +87,8 @@ def _excerpt(hit: Hit) -> str:
     """Return the sentences that hold the most words of the question."""
     words = re.compile(rf"(?i)\b(?:{'|'.join(map(re.escape, hit.has)) or '(?!)'})\w*")
     text = visible(hit.text[:_READ])
-    best, most = 0, -1
-    for start in (0, *(end.end() for end in re.finditer(r"[.!?]\s", text))):
-        if (number := len(set(words.findall(text, start, start + _EXCERPT)))) > most:
-            best, most = start, number
+    starts = (0, *(end.end() for end in re.finditer(r"[.!?]\s", text)))
+    best = max(starts, key=lambda start: len(set(words.findall(text, start, start + _EXCERPT))))
     stop = best + _EXCERPT
     return ("… " if best else "") + text[best:stop] + ("…" if len(text) > stop else "")
 

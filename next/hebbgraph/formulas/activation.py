@@ -44,8 +44,6 @@ only); leak :math:`\lambda`: a tag that leads to nothing relevant loses its mass
 
 *Links.* Addresses and edges by metadata take no part in these steps. In a last step, the chunks
 with the best scores pass mass over their links; see :mod:`hebbgraph.formulas.links`.
-
-The cost depends on seeds, beam and fan-out, not on the number of chunks.
 """
 
 from __future__ import annotations
@@ -56,10 +54,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.arrays import FloatArray, IntArray, flatnonzero, sum_by, top_n, unique_inverse
+from hebbgraph.arrays import (
+    Allowed,
+    FloatArray,
+    IntArray,
+    flatnonzero,
+    sum_by,
+    top_n,
+    unique_inverse,
+)
 from hebbgraph.formulas.evidence import Evidence
 from hebbgraph.formulas.paths import Layer, Path, strongest_path
-from hebbgraph.formulas.spreading_step import Allowed, SpreadingParameters, SpreadingStep
+from hebbgraph.formulas.spreading_step import SpreadingParameters, SpreadingStep
 from hebbgraph.terms import IncidenceView
 
 __all__ = ["Activation", "SpreadingParameters", "spread"]
@@ -71,9 +77,8 @@ _TOLERANCE = 1e-9
 class Activation:
     """The result of spreading.
 
-    ``chunks`` ascend: all candidates, and all that activation reached. Their scores have two
-    causes: ``direct`` is ``evidence ** evidence_power``, reduced by doubt, and ``arrived`` is
-    ``x / (x + half_saturation)``.
+    ``chunks`` ascend: all candidates, and all that activation reached. ``direct`` and ``arrived``
+    are the two causes of their scores.
     """
 
     chunks: IntArray
@@ -83,15 +88,11 @@ class Activation:
     layers: tuple[Layer, ...]
 
     def top(self, k: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return the k best chunks, best first, and all within 1e-9 of the last score.
-
-        The caller breaks ties and cuts to k. Here, equal scores are ordered by chunk number.
-        """
-        if k < len(self.chunks):
-            last = np.partition(self.scores, len(self.scores) - k)[-k] - _TOLERANCE
+        """Return the k best chunks, best first, and all within 1e-9 of the last score."""
+        best: IntArray = np.arange(len(self.chunks))
+        if k < len(best):
+            last = np.partition(self.scores, len(best) - k)[-k] - _TOLERANCE
             best = flatnonzero(self.scores >= last)
-        else:
-            best = np.arange(len(self.chunks))
         best = best[np.lexsort((self.chunks[best], -self.scores[best]))]
         return self.chunks[best].astype(np.int64), self.scores[best].astype(np.float64)
 
@@ -178,14 +179,13 @@ def _scored(
     step: SpreadingStep, candidates: IntArray, layers: Sequence[Layer], certainty: float
 ) -> Activation:
     """Score the candidates, and all chunks where mass arrived."""
-    p, evidence = step.parameters, step.evidence
-    n = len(candidates)
+    p, n = step.parameters, len(candidates)
     chunks, position = unique_inverse(
         np.concatenate([candidates, *(layer.receivers for layer in layers)])
     )
     credit = np.concatenate([layer.credit for layer in layers])
     x = sum_by(position[n:], credit, len(chunks))
-    direct = certainty * evidence.values_of(chunks) ** p.evidence_power
+    direct = certainty * step.evidence.values_of(chunks) ** p.evidence_power
     arrived = p.graph_weight * x / (x + p.half_saturation)
     direct_of_candidates = np.zeros(len(chunks))
     direct_of_candidates[position[:n]] = direct[position[:n]]
@@ -199,12 +199,12 @@ def _scored(
 
 
 def _seeds(
-    candidates: IntArray, f: FloatArray, parameters: SpreadingParameters
+    candidates: IntArray, f: FloatArray, p: SpreadingParameters
 ) -> tuple[IntArray, FloatArray]:
     """Return the best candidates and their shares of the initial mass."""
-    at = top_n(f, parameters.n_seeds)
+    at = top_n(f, p.n_seeds)
     highest = float(f[at].max(initial=0.0))
     if highest <= 0:
         return candidates[:0], f[:0]
-    weight = (f[at] / highest) ** parameters.sharpness
+    weight = (f[at] / highest) ** p.sharpness
     return candidates[at], weight / weight.sum()

@@ -2,9 +2,8 @@ r"""How likely the corpus covers a question at all.
 
 .. math:: p = \sigma(a + b\,\text{coverage} + c\,\text{nearness})
 
-The coefficients come from logistic regression on questions written for the corpus and
-questions written for another one; ``python -m hebbgraph_bench.confidence`` fits them again and
-tests them on a corpus that was left out.
+The coefficients, with vectors and without, come from logistic regression on questions written for
+the corpus and questions written for another one, tested on a corpus that was left out.
 """
 
 from __future__ import annotations
@@ -15,9 +14,7 @@ from collections.abc import Iterable, Mapping
 from hebbgraph.formulas.bm25 import K1, idf
 
 __all__ = [
-    "BOTH",
     "HELD_ONCE",
-    "LEXICAL",
     "NOTHING_KNOWN",
     "confidence",
     "coverage",
@@ -34,9 +31,6 @@ _N_RAREST = 3
 _SATURATION = K1 + 1.0
 #: Coverage by a chunk of mean length that holds each of the rarest words once.
 HELD_ONCE = 1.0 / _SATURATION
-#: Intercept and coefficients of coverage and nearness, without vectors and with them.
-LEXICAL = (-6.3, 18.1)
-BOTH = (-7.8, 15.0, 8.1)
 
 
 def coverage(terms: Iterable[tuple[float, int]], n_chunks: int, best: float) -> float:
@@ -74,11 +68,6 @@ def share_held(terms: Iterable[tuple[float, int]], n_chunks: int, best: float) -
 
     The BM25 of the best chunk, divided by that of a chunk of mean length that holds each term
     once. Terms that no chunk holds are left out; without others, the share is 1.
-
-    Each of the two words could give 4.2; a chunk of mean length holds one of them.
-
-    >>> round(share_held([(1.0, 1), (1.0, 1)], 100, best=4.2), 2)
-    0.5
     """
     whole = sum(weight * idf(min(df, n_chunks), n_chunks) for weight, df in terms if df > 0)
     return min(best / whole, 1.0) if whole > 0 else 1.0
@@ -104,7 +93,5 @@ def confidence(covered: float, near: float | None = None) -> float:
     >>> round(confidence(0.2, 0.7), 2), round(confidence(0.2, 0.2), 2)
     (0.7, 0.04)
     """
-    features = (1.0, covered) if near is None else (1.0, covered, near)
-    coefficients = LEXICAL if near is None else BOTH
-    logit = sum(a * x for a, x in zip(coefficients, features, strict=True))
+    logit = -6.3 + 18.1 * covered if near is None else -7.8 + 15.0 * covered + 8.1 * near
     return 1.0 / (1.0 + math.exp(-logit))

@@ -45,7 +45,7 @@ class Evidence:
     others: float | _ScoreOf = _FLOOR
     lexical: FloatArray | None = None
     dense: FloatArray | None = None
-    confidence: float | None = None
+    confidence: float = 1.0
     share_held: float = 1.0
     words: _ScoreOf | None = None
     sentences: Callable[[IntArray, IntArray], FloatArray] | None = None
@@ -97,13 +97,11 @@ def fuse(
     """Fuse word and vector search into direct evidence.
 
     ``share * dense + (1 - share) * bm25``, where BM25 is divided by its maximum, and the cosine is
-    min-max scaled over the candidates (all chunks that either search returned). A chunk that word
-    search did not return has a lexical score of 0. Without dense scores, evidence is the scaled
-    BM25 alone, and .05 for all other chunks.
+    min-max scaled over the candidates (all chunks that either search returned). Without dense
+    scores, evidence is the scaled BM25 alone, and .05 for all other chunks.
 
     ``similarity`` gives the cosine of any chunks to the question; NaN for those without a vector,
-    which count as the farthest. Without it, other chunks count as if they came right after the last
-    of ``dense_chunks``, by the number of chunks in the corpus.
+    which count as the farthest. Without it, other chunks count as if they came next by rank.
 
     >>> evidence = fuse(np.array([4, 1]), np.array([6.0, 3.0]))
     >>> evidence.chunks.tolist(), evidence.values.tolist()
@@ -113,8 +111,7 @@ def fuse(
     bm25 = lexical_scores / highest if highest > 0 else lexical_scores * 0.0
     if dense_chunks is None or dense_scores is None or not len(dense_chunks):
         order = np.argsort(lexical_chunks)
-        values = bm25[order].astype(np.float64)
-        return Evidence(lexical_chunks[order], values, lexical=values)
+        return Evidence(lexical_chunks[order], bm25[order], lexical=bm25[order])
     chunks, position = unique_inverse(np.concatenate([lexical_chunks, dense_chunks]))
     lexical = np.zeros(len(chunks))
     lexical[position[: len(lexical_chunks)]] = bm25

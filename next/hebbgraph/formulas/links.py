@@ -26,13 +26,13 @@ leads to no particular chunk of that page.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from hebbgraph.arrays import (
+    Allowed,
     BoolArray,
     FloatArray,
     IntArray,
@@ -96,17 +96,16 @@ def follow_links(
     sources: IntArray,
     mass: FloatArray,
     evidence: Evidence,
-    parameters: LinkParameters,
+    p: LinkParameters,
     *,
     cut: int,
-    allowed: Callable[[IntArray], BoolArray] | None = None,
+    allowed: Allowed | None = None,
 ) -> LinkFlows | None:
     """Pass mass, shape (n,), over the links of n distinct chunks; None if nothing flows.
 
     ``allowed`` returns which of some chunks take part; all if omitted. Links that more chunks have
     than ``cut`` lead nowhere.
     """
-    p = parameters
     owner, tags, entitled = view.tags_of(sources)
     df = view.df(tags)
     keep = (view.link_kinds(tags) != TermKind.TAG) & (df > 1) & (df <= cut)

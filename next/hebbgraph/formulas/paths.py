@@ -10,15 +10,15 @@ import numpy as np
 
 from hebbgraph.arrays import FloatArray, IntArray, flatnonzero, sum_by, top_n, unique_inverse
 
-__all__ = ["EdgeFlow", "Flows", "Layer", "Path", "PathNode", "strongest_path"]
+__all__ = ["Flows", "Layer", "Path", "PathNode", "strongest_path"]
 
 _NO_INTS = np.empty(0, np.int64)
 _NO_FLOATS = np.empty(0, np.float64)
 
-EdgeFlow: TypeAlias = tuple[IntArray, IntArray, FloatArray]
+_EdgeFlow: TypeAlias = tuple[IntArray, IntArray, FloatArray]
 """Sources and targets of edges, and the mass that flowed over each."""
 
-_NO_EDGES: EdgeFlow = (_NO_INTS, _NO_INTS, _NO_FLOATS)
+_NO_EDGES: _EdgeFlow = (_NO_INTS, _NO_INTS, _NO_FLOATS)
 
 
 class PathNode(NamedTuple):
@@ -42,7 +42,7 @@ class Flows(NamedTuple):
     credit: FloatArray
 
 
-def _into(edges: EdgeFlow, target: int) -> list[tuple[float, int]]:
+def _into(edges: _EdgeFlow, target: int) -> list[tuple[float, int]]:
     """Return (-mass, source) of the flows into a node, the strongest first.
 
     Paths look up few nodes, so scanning all flows is faster than sorting them.
@@ -65,8 +65,8 @@ class Layer:
     trusted: FloatArray
     plain: FloatArray
     credit: FloatArray
-    passed: EdgeFlow
-    sources: EdgeFlow = _NO_EDGES
+    passed: _EdgeFlow
+    sources: _EdgeFlow = _NO_EDGES
     seeds: IntArray = field(default_factory=lambda: _NO_INTS)
     seed_trusted: FloatArray = field(default_factory=lambda: _NO_FLOATS)
     seed_plain: FloatArray = field(default_factory=lambda: _NO_FLOATS)
@@ -120,18 +120,12 @@ class Layer:
 def strongest_path(layers: Sequence[Layer], chunk: int, *, direct: float, arrived: float) -> Path:
     """Return the strongest path from the query to a chunk.
 
-    If direct evidence outweighs arrived activation, the path is the chunk alone.
-    Otherwise it is traced back from the step in which most mass arrived, always to the
-    strongest predecessor that is not yet on the path.
+    If direct evidence outweighs arrived activation, the path is the chunk alone. Otherwise it is
+    traced back from where most mass arrived, always to the strongest predecessor not yet on it.
     """
-    if direct >= arrived:
-        return (PathNode("chunk", chunk, direct),)
-    amounts = [layer.arrived(chunk) for layer in layers]
-    for depth in sorted(range(len(layers)), key=lambda i: (-amounts[i], i)):
-        if amounts[depth] <= 0:
-            break
-        path = _trace(layers, depth, chunk, (chunk,))
-        if path is not None:
+    amounts = [layer.arrived(chunk) for layer in layers] if arrived > direct else []
+    for depth in sorted(range(len(amounts)), key=lambda i: (-amounts[i], i)):
+        if amounts[depth] > 0 and (path := _trace(layers, depth, chunk, (chunk,))) is not None:
             return path
     return (PathNode("chunk", chunk, direct),)
 
@@ -145,8 +139,7 @@ def _mass_on(chunk: int, chunks: IntArray, trusted: FloatArray, plain: FloatArra
 
 def _trace(layers: Sequence[Layer], depth: int, chunk: int, seen: tuple[int, ...]) -> Path | None:
     """Return the strongest path by which ``chunk`` received mass in step ``depth``."""
-    layer = layers[depth]
-    for against, tag in _into(layer.passed, chunk):
+    for against, tag in _into(layers[depth].passed, chunk):
         if (before := _trace_tag(layers, depth, tag, seen)) is not None:
             return (*before, PathNode("chunk", chunk, -against))
     return None
@@ -158,10 +151,8 @@ def _trace_chunk(
     """Return the strongest path to a chunk from which mass flowed after step ``depth``."""
     if chunk in seen or depth < 0:
         return None
-    if layers[depth].arrived(chunk) > 0:  # prefer the cue whose title the chunk is to the seed
-        path = _trace(layers, depth, chunk, (*seen, chunk))
-        if path is not None:
-            return path
+    if (path := _trace(layers, depth, chunk, (*seen, chunk))) is not None:
+        return path  # prefer the cue whose title the chunk is to the seed
     started = layers[depth].started(chunk)
     return (PathNode("chunk", chunk, started),) if started > 0 else None
 
@@ -171,7 +162,6 @@ def _trace_tag(layers: Sequence[Layer], depth: int, tag: int, seen: tuple[int, .
     if depth == 0:
         return (PathNode("tag", tag, 0.0),)
     for against, node in _into(layers[depth].sources, tag):
-        before = _trace_chunk(layers, depth - 1, node, seen)
-        if before is not None:
+        if (before := _trace_chunk(layers, depth - 1, node, seen)) is not None:
             return (*before, PathNode("tag", tag, -against))
     return None

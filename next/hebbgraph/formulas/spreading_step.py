@@ -5,13 +5,12 @@ The formulas are in :mod:`hebbgraph.formulas.activation`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
 import numpy as np
 
 from hebbgraph.arrays import (
+    Allowed,
     BoolArray,
     FloatArray,
     IntArray,
@@ -27,10 +26,7 @@ from hebbgraph.formulas.links import LinkParameters, follow_links
 from hebbgraph.formulas.paths import Flows, Layer
 from hebbgraph.terms import IncidenceView, TermKind
 
-__all__ = ["Allowed", "SpreadingParameters", "SpreadingStep"]
-
-Allowed: TypeAlias = Callable[[IntArray], BoolArray]
-"""Returns which of some chunks take part."""
+__all__ = ["SpreadingParameters", "SpreadingStep"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,8 +88,7 @@ class SpreadingStep:
 
     Mass on tags has shape (2, 2, n_tags). The first axis separates trusted from plain mass. The
     second separates mass that came from mentions, which continues along links and co-mentions, from
-    mass that came from the chunks whose title the tag is, which continues along backlinks. For the
-    parameters see :func:`hebbgraph.formulas.activation.spread`.
+    mass that came from the chunks whose title the tag is, which continues along backlinks.
 
     ``cues`` ascend, without hubs and tags that no chunk has; ``named`` is the highest trust in a
     cue that is some chunk's title, known after :meth:`from_cues`.
@@ -106,7 +101,7 @@ class SpreadingStep:
         evidence: Evidence,
         parameters: SpreadingParameters,
         allowed: Allowed | None,
-        cue_trust: FloatArray | None = None,
+        cue_trust: FloatArray | None,
     ) -> None:
         self.view = view
         self.evidence = evidence
@@ -141,11 +136,7 @@ class SpreadingStep:
         return trust
 
     def from_cues(self, mass: FloatArray) -> Layer:
-        """Pass mass from the cues to the chunks whose titles they are.
-
-        This mass uses no co-mentions: lexical search has already found the chunks that mention
-        the cues.
-        """
+        """Pass mass from the cues to the chunks whose titles they are; word search found others."""
         on_cues = np.zeros((2, 2, len(mass)))
         on_cues[0, 0] = mass
         return self._from_tags(self.cues, on_cues, are_cues=True)
@@ -236,12 +227,9 @@ class SpreadingStep:
         )
         if flows is None:
             return []
-        reached, position = unique_inverse(flows.targets)
-        nothing = np.zeros(len(flows.mass))
-        layer = Layer.gather(
-            reached, position, Flows(flows.tags, flows.targets, flows.mass, nothing, flows.mass)
-        )
-        layer.sources = (flows.sources, flows.tags, flows.mass)
+        from_, tags, to, moved = flows
+        layer = Layer.gather(*unique_inverse(to), Flows(tags, to, moved, 0.0 * moved, moved))
+        layer.sources = (from_, tags, moved)
         start = Layer.empty()
         start.start(sources, mass, np.zeros(len(mass)))
         return [start, layer]
@@ -258,14 +246,9 @@ def _passed_on(
 ) -> FloatArray:
     """Return what each tag passes to a chunk, per unit of the chunk's evidence.
 
-    A flow is linear in the evidence of the chunk that it reaches, so everything else is computed
-    once per tag rather than once per edge.
-
-    ``mass`` on n tags has shape (2, 2, n), see :class:`SpreadingStep`; ``total``, shape (2, n), is
-    the summed evidence of the chunks that mention each tag, and of those that it entitles, of which
-    there are ``namesakes``. ``trust`` is a factor on what goes to entitled chunks. The result,
-    shape (3, 2, n), is trusted mass, plain mass and credit, to chunks that mention the tag and to
-    entitled ones.
+    ``total``, shape (2, n), is the summed evidence of the chunks that mention each tag, and of
+    those that it entitles, of which there are ``namesakes``. ``trust`` is a factor on what goes to
+    the latter. The result, shape (3, 2, n), is trusted mass, plain mass and credit, to both.
     """
     ahead = total[0] + p.title_salience * total[1] + p.leak
     link = p.title_salience * trust / (ahead * np.maximum(namesakes, 1))

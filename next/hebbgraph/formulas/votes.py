@@ -12,7 +12,7 @@ so an honest majority wins clearly. Across questions everything counts in full.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 __all__ = ["Belief", "Statement", "beliefs"]
@@ -89,13 +89,13 @@ def beliefs(statements: Sequence[Statement], *, quorum: int = 1) -> dict[str, Be
     for chunk in sorted({c for voice in voices for c in voice.said.cited | voice.said.rejected}):
         citing = [voice for voice in voices if chunk in voice.said.cited]
         rejecting = [voice for voice in voices if chunk in voice.said.rejected]
-        beside = _cited_beside(citing)
+        # Who cites anything that those who cite the chunk cite agrees with them.
+        beside = {other for voice in citing for other in voice.said.cited}
         rivals = [
             voice
             for voice in voices
-            if voice.said.cited and chunk not in voice.said.rejected
-            and not voice.said.cited & beside
-        ]  # fmt: skip
+            if voice.said.cited and not (voice.said.cited & beside or chunk in voice.said.rejected)
+        ]
         support, against = _support(citing, quorum), _support(rejecting, quorum)
         share = _share(citing, [*rejecting, *rivals], quorum)
         denied = _share(rejecting, citing, quorum)
@@ -121,11 +121,6 @@ def _voices(statements: Sequence[Statement]) -> list[_Voice]:
         _Voice(said[-1], sum(s.weight / rank for rank, s in enumerate(said, start=1)))
         for said in (*latest.values(), *nameless.values())
     ]
-
-
-def _cited_beside(voices: Iterable[_Voice]) -> set[str]:
-    """Return all that some actors cite: who cites one of these agrees with them."""
-    return {chunk for voice in voices for chunk in voice.said.cited}
 
 
 def _support(voices: Sequence[_Voice], quorum: int) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.arrays import BoolArray, FloatArray, IntArray, sum_by, top_n, unique_inverse
+from hebbgraph.arrays import Allowed, FloatArray, IntArray, sum_by, top_n, unique_inverse
 from hebbgraph.formulas.activation import Activation
 from hebbgraph.formulas.association import (
     LEAST_TAUGHT,
@@ -88,7 +88,7 @@ def remember(
     path: Cues,
     vector: NDArray[np.float32] | None,
     near: IntArray,
-    allowed: Callable[[IntArray], BoolArray] | None,
+    allowed: Allowed | None,
     cache: Cache,
 ) -> Memory | None:
     """Return what lessons say of a question; None if they say nothing.
@@ -181,7 +181,7 @@ def _copies(session: Session, digests: list[str]) -> dict[str, list[int]]:
     return copies
 
 
-def _first(rows: list[int], allowed: Callable[[IntArray], BoolArray] | None) -> list[int]:
+def _first(rows: list[int], allowed: Allowed | None) -> list[int]:
     """Return the first chunk of a text that takes part, if there is one."""
     if allowed is None or not rows:
         return rows[:1]

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hebbgraph.arrays import BoolArray, FloatArray, IntArray, is_in_sorted
+from hebbgraph.arrays import FloatArray, IntArray, is_in_sorted
 from hebbgraph.errors import ParameterError
+from hebbgraph.filters import Rows
 from hebbgraph.formulas.confidence import (
     HELD_ONCE,
     confidence,
@@ -25,13 +25,12 @@ from hebbgraph.formulas.evidence import Evidence, fuse
 from hebbgraph.protocols import VectorSearch
 from hebbgraph.recall.question import Question
 from hebbgraph.recall.snapshot import Snapshot
-from hebbgraph.recall.words import WordSearch
 from hebbgraph.terms import TermKind
 from hebbgraph.text.query import is_code, query_terms
 from hebbgraph.text.references import place_name
 from hebbgraph.text.tokens import lexical_terms, tokenize
 
-__all__ = ["CANDIDATES", "LinkSentences", "RareWords", "direct_evidence"]
+__all__ = ["direct_evidence"]
 
 #: Number of candidates of each search; all other chunks have little evidence.
 CANDIDATES = 200
@@ -44,10 +43,11 @@ _MOST_WITH_CODE = 2
 def direct_evidence(
     snapshot: Snapshot,
     question: Question,
-    share: float,
     *,
+    share: float,
     vectors: VectorSearch | None,
-    allowed: Callable[[IntArray], BoolArray] | None,
+    allowed: Rows | None,
+    language: str,
 ) -> Evidence:
     """Return the direct evidence of the chunks that take part; vectors have some share of it."""
     rows, bm25 = question.search.best(CANDIDATES, allowed)
@@ -64,9 +64,16 @@ def direct_evidence(
             seeds, scores = seeds[keep], scores[keep]
         evidence = fuse(rows, bm25, seeds, scores, n_chunks=n_chunks, share=share)
     elif vectors is not None and question.vector is not None:
-        evidence, near = _with_vectors(
-            snapshot, rows, bm25, question.vector, share, vectors, allowed
-        )
+        vector, mean = question.vector, snapshot.counts.mean_vector
+        if len(mean) != len(vector):
+            raise ParameterError(
+                f"the index holds vectors of {len(mean)} numbers, the question's has {len(vector)}"
+            )
+        nearest, cosines = vectors.nearest(vector, CANDIDATES, allowed)
+        if len(nearest):
+            near = nearness(float(cosines[0]), float(vector @ mean))
+        similarity = partial(vectors.cosines, vector)
+        evidence = fuse(rows, bm25, nearest, cosines, similarity=similarity, share=share)
     else:
         evidence = fuse(rows, bm25)
     words = RareWords(question, n_chunks)
@@ -80,33 +87,8 @@ def direct_evidence(
         confidence=confidence(covered, near),
         share_held=share_held(asked.values(), n_chunks, best),
         words=words,
+        sentences=LinkSentences(snapshot, words, language),
     )
-
-
-def _with_vectors(
-    snapshot: Snapshot,
-    rows: IntArray,
-    bm25: FloatArray,
-    vector: NDArray[np.float32],
-    share: float,
-    vectors: VectorSearch,
-    allowed: Callable[[IntArray], BoolArray] | None,
-) -> tuple[Evidence, float | None]:
-    """Return fused evidence, and how near the best chunk is."""
-    mean = snapshot.counts.mean_vector
-    if len(mean) != len(vector):
-        raise ParameterError(
-            f"the index holds vectors of {len(mean)} numbers, the question's has {len(vector)}"
-        )
-    nearest, cosines = vectors.nearest(vector, CANDIDATES, allowed)
-    if not len(nearest):
-        return fuse(rows, bm25), None
-
-    def similarity(chunks: IntArray) -> FloatArray:
-        return vectors.cosines(vector, chunks)
-
-    evidence = fuse(rows, bm25, nearest, cosines, similarity=similarity, share=share)
-    return evidence, nearness(float(cosines[0]), float(vector @ mean))
 
 
 class RareWords:
@@ -114,14 +96,13 @@ class RareWords:
 
     def __init__(self, question: Question, n_chunks: int) -> None:
         self._question = question
-        self._search: WordSearch = question.search
         self._n_chunks = n_chunks
         self._frequencies = {word: n for word, n in question.frequencies.items() if n}
 
     def codes(self) -> IntArray:
         """Return the chunks, ascending, with a code that hardly any other chunk holds."""
         found = [
-            self._search.holders(word)
+            self._question.search.holders(word)
             for word, n in self._frequencies.items()
             if n <= _MOST_WITH_CODE and is_code(word)
         ]
@@ -133,7 +114,7 @@ class RareWords:
         if not df or not all(0 < n <= CANDIDATES for n in df):
             return False
         for word in words:
-            chunks = chunks[is_in_sorted(chunks, self._search.holders(word))]
+            chunks = chunks[is_in_sorted(chunks, self._question.search.holders(word))]
         return bool(len(chunks))
 
     @cached_property
@@ -152,7 +133,7 @@ class RareWords:
         df = self._frequencies
         few = sorted(df, key=lambda word: (df[word], word))[:_WORDS]
         return [
-            (self.shares[word], self._search.holders(word))
+            (self.shares[word], self._question.search.holders(word))
             for word in few
             if df[word] <= CANDIDATES
         ]

@@ -30,31 +30,20 @@ def cut(request: Request, ranking: Ranking, k: int) -> Ranking:
 
 def filled_up(request: Request, ranking: Ranking, k: int) -> Ranking:
     """Fill a ranking up to k with chunks that take part, at score 0, in the order of their ids."""
-    rows, last, allowed = ranking.rows.tolist(), "", request.allowed
-    session, n = request.snapshot.session, request.snapshot.n_chunks
-    taken = set(rows)
-    missing = min(k, allowed.count(n) if isinstance(allowed, Rows) else n) - len(rows)
-    if missing > 0 and isinstance(allowed, Rows) and not allowed.all_but:
-        others = [row for row in allowed.rows.tolist() if row not in taken]
-        sql = "SELECT row FROM $chunk WHERE row = ANY(?) ORDER BY id LIMIT ?"
-        rows += [row for (row,) in session.rows(sql, others, missing)]
-        missing = 0
-    while missing > 0:
-        page = session.rows(
-            "SELECT row, id FROM $chunk WHERE id > ? ORDER BY id LIMIT ?", last, _PAGE
-        )
-        if not page:
-            break
-        last = page[-1][1]
-        found = np.array([row for row, _ in page])
-        if allowed is not None:
-            found = found[allowed(found)]
-        new = [row for row in found.tolist() if row not in taken][:missing]
-        rows += new
-        missing -= len(new)
-    zeros = np.zeros(len(rows) - len(ranking.rows))
-    scores = np.concatenate((ranking.scores, zeros))
-    return replace(ranking, rows=np.array(rows, np.int64), scores=scores)
+    taken = Rows(np.sort(ranking.rows))
+    others = ~taken if request.allowed is None else request.allowed & ~taken
+    condition = "NOT row = ANY(?)" if others.all_but else "row = ANY(?)"
+    found = request.snapshot.session.rows(
+        f"SELECT row FROM $chunk WHERE {condition} ORDER BY id LIMIT ?",
+        others.rows.tolist(),
+        k - len(ranking.rows),
+    )
+    rows = np.array([row for (row,) in found], np.int64)
+    return replace(
+        ranking,
+        rows=np.concatenate((ranking.rows, rows)),
+        scores=np.concatenate((ranking.scores, np.zeros(len(rows)))),
+    )
 
 
 def where_callable(
@@ -74,31 +63,32 @@ def where_callable(
 def make_hits(request: Request, ranking: Ranking, min_score: float | None) -> tuple[Hit, ...]:
     """Fetch chunks and build the hits."""
     confidence = 1.0 if ranking.confidence is None else ranking.confidence
-    shown = [round(min(score * confidence, 1.0), 12) for score in ranking.scores.tolist()]
-    pairs = [
-        (row, score)
-        for row, score in zip(ranking.rows.tolist(), shown, strict=True)
-        if min_score is None or (score > 0 and score >= min_score)
-    ]
+    scores = {
+        row: round(min(score * confidence, 1.0), 12)
+        for row, score in zip(ranking.rows.tolist(), ranking.scores.tolist(), strict=True)
+    }
+    if min_score is not None:
+        scores = {row: score for row, score in scores.items() if score >= min_score and score > 0}
     paths = {
         row: ranking.path(row) if score > 0 else (PathNode("chunk", row, 0.0),)
-        for row, score in pairs
+        for row, score in scores.items()
     }
-    on_paths = {node.id for path in paths.values() for node in path if node.kind == "chunk"}
-    chunks = chunks_by_row(request.snapshot.session, on_paths | paths.keys())
-    rows = np.array([row for row, _ in pairs], np.int64)
-    on_paths = {node.id for path in paths.values() for node in path if node.kind == "tag"}
-    keys = request.snapshot.keys(on_paths)
+    nodes = {(node.kind, node.id) for path in paths.values() for node in path}
+    chunks = chunks_by_row(
+        request.snapshot.session, {row for kind, row in nodes if kind == "chunk"} | paths.keys()
+    )
+    keys = request.snapshot.keys(tag for kind, tag in nodes if kind == "tag")
+    rows = np.array(list(scores), np.int64)
     spelled = _spelled(request)
     holds = {word: request.question.search.holds(word, rows) for word in spelled}
     evidence = vars(request).get("evidence")  # unless the strategy did not search
     hits = []
-    for at, (row, score) in enumerate(pairs):
+    for at, (row, score) in enumerate(scores.items()):
         if (chunk := chunks.get(row)) is None:
             raise DamagedIndexError("a posting names a chunk that is not there; call rebuild()")
         words, vectors = (None, None) if evidence is None else evidence.parts(row)
-        has = [spelled[word] for word in spelled if holds[word][at]]
-        lacks = [token for word, token in spelled.items() if not holds[word][at]]
+        has = dict.fromkeys(token for word, token in spelled.items() if holds[word][at])
+        lacks = dict.fromkeys(token for token in spelled.values() if token not in has)
         hits.append(
             Hit.model_construct(
                 id=chunk.id,
@@ -109,8 +99,8 @@ def make_hits(request: Request, ranking: Ranking, min_score: float | None) -> tu
                 score=score,
                 rank=at + 1,
                 path=_steps(paths[row], chunks, keys),
-                has=tuple(dict.fromkeys(has)),
-                lacks=tuple(token for token in dict.fromkeys(lacks) if token not in has),
+                has=tuple(has),
+                lacks=tuple(lacks),
                 words=words,
                 vectors=vectors,
                 graph=ranking.arrived(row),
@@ -138,21 +128,17 @@ def _steps(
 ) -> tuple[PathStep, ...]:
     """Spell out a path, starting at the question."""
     steps = [PathStep(kind="question")]
-    for node in path:
-        if node.kind == "tag":
-            value, title = display(keys[node.id]), ""
+    for kind, node, weight in path:
+        if kind == "tag":
+            value, title = display(keys[node]), ""
         else:
-            value, title = chunks[node.id].id, chunks[node.id].title
-        steps.append(
-            PathStep.model_construct(kind=node.kind, value=value, title=title, weight=node.weight)
-        )
+            value, title = chunks[node].id, chunks[node].title
+        steps.append(PathStep(kind=kind, value=value, title=title, weight=weight))
     return tuple(steps)
 
 
 def numbered(recall: Recall, k: int) -> Recall:
     """Keep the first k hits of a recall, and number them from 1."""
-    hits = tuple(
-        hit if hit.rank == rank else hit.model_copy(update={"rank": rank})
-        for rank, hit in enumerate(recall.hits[:k], start=1)
-    )
+    first = enumerate(recall.hits[:k], start=1)
+    hits = tuple(hit.model_copy(update={"rank": rank}) for rank, hit in first)
     return recall.model_copy(update={"hits": hits})

@@ -13,14 +13,13 @@ longer question is not.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.arrays import BoolArray, IntArray
+from hebbgraph.arrays import IntArray
 from hebbgraph.formulas.activation import Activation
 from hebbgraph.recall.question import Question
 from hebbgraph.recall.snapshot import Snapshot
@@ -38,19 +37,14 @@ _MOST = 32
 _MARGIN = 1e-6
 
 
-def show_named(
-    activation: Activation,
-    snapshot: Snapshot,
-    question: Question,
-    allowed: Callable[[IntArray], BoolArray] | None,
-) -> Activation:
+def show_named(activation: Activation, snapshot: Snapshot, question: Question) -> Activation:
     """Raise the scores of named passages that would not be among the first hits.
 
     Lessons are added later: what was learned may still move a named passage.
     """
     titles = [cue for cue in question.cues if cue.titles and question.trust.get(cue.id, 1.0) >= 1.0]
     tags = {cue.id: cue.key for cue in titles[:_MOST]}
-    named = _best_titled(activation, snapshot, tags, allowed)
+    named = _best_titled(activation, snapshot, tags)
     if not named:
         return activation
     scores: NDArray[np.float64] = activation.scores.astype(np.float64).round(DECIMALS)
@@ -75,17 +69,12 @@ def show_named(
 
 
 def _best_titled(
-    activation: Activation,
-    snapshot: Snapshot,
-    tags: dict[int, str],
-    allowed: Callable[[IntArray], BoolArray] | None,
+    activation: Activation, snapshot: Snapshot, tags: dict[int, str]
 ) -> dict[int, str]:
     """Return the positions of the best chunks whose whole title a tag is, with its key."""
     if not len(activation.chunks) or not tags:
         return {}
     owner, chunks, is_title = snapshot.chunks_of(np.array(list(tags)))
-    if allowed is not None:
-        is_title &= allowed(chunks)
     positions = np.minimum(activation.chunks.searchsorted(chunks), len(activation.chunks) - 1)
     is_title &= activation.chunks[positions] == chunks
     best: list[list[int]] = []

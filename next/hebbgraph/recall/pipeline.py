@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -15,13 +14,13 @@ from pydantic import JsonValue
 
 from hebbgraph.embedders import embed_question, embedder_name, unit_vector
 from hebbgraph.errors import NotFoundError, ParameterError
-from hebbgraph.filters import Rows, rows_passing
+from hebbgraph.filters import Rows
 from hebbgraph.formulas.confidence import NOTHING_KNOWN
 from hebbgraph.protocols import Embedder
 from hebbgraph.recall.hits import cut, filled_up, make_hits, numbered, where_callable
 from hebbgraph.recall.question import read_question
 from hebbgraph.recall.snapshot import Snapshot
-from hebbgraph.recall.strategies import Ranking, RankStep, Request, Strategy, by_key, named_strategy
+from hebbgraph.recall.strategies import Ranking, RankStep, Request, Strategy, named_strategy
 from hebbgraph.records import Chunk, Hit, Recall, plain
 from hebbgraph.records.base import MAX_ID, MAX_K, MAX_SEEDS
 from hebbgraph.settings import Settings
@@ -88,20 +87,21 @@ class Recaller:
         depth = max([k, *(step.depth(k) for step in steps)])
         with self._database.read() as session:
             snapshot = Snapshot(session, self._caches, self._settings.stop_tags)
-            passing, misfits = self._passing(snapshot, where)
+            passing, misfits = _passing(snapshot, where)
             asked = read_question(
                 snapshot,
                 text,
                 self._settings.language,
                 vector=unit,
-                seeds=None if scores is None else _by_row(session, scores),
+                seeds=None
+                if scores is None
+                else {row: scores[id_] for id_, row in rows_of(session, scores).items()},
                 tags=tags,
             )
             search, most = self._search(session, unit), MAX_K if callable(where) else depth
             request = Request(snapshot, asked, self._settings, most, passing, search)
             ranking = self._ranked(request, ranker, where, depth, steps, min_score)
             hits = make_hits(request, ranking, min_score)
-            active = by_key(snapshot.keys(ranking.active), ranking.active)
             notes += self._notes(request, ranking, misfits)
         recall = Recall.model_construct(
             id=recall_id or uuid.uuid4().hex,
@@ -114,7 +114,7 @@ class Recaller:
             confidence=ranking.confidence,
             vector=None if unit is None else tuple(unit.tolist()),
             terms=asked.terms(snapshot.n_chunks),
-            active=active,
+            active=dict(ranking.active),
             shares=request.shares,
             where=_recorded(where),
             changes=snapshot.counts.changes,
@@ -134,7 +134,7 @@ class Recaller:
             if row is None:
                 raise NotFoundError(f"the index holds no chunk {chunk_id!r}")
             snapshot = Snapshot(session, self._caches, self._settings.stop_tags)
-            passing, _ = self._passing(snapshot, where)
+            passing, _ = _passing(snapshot, where)
             asked = read_question(snapshot, recall.question, self._settings.language, vector=unit)
             search = self._search(session, unit)
             request = Request(snapshot, asked, self._settings, MAX_K, passing, search)
@@ -160,7 +160,7 @@ class Recaller:
         if request.allowed is not None and not request.allowed(ranking.rows).all():
             raise ParameterError(f"strategy {ranker.name!r} must return allowed rows only")
         ranking = cut(request, ranking, request.k)
-        if ranking.pads and min_score is None:
+        if ranking.pads and min_score is None and len(ranking.rows) < request.k:
             ranking = filled_up(request, ranking, request.k)
         if callable(where):
             ranking = where_callable(request, ranking, where, depth)
@@ -192,18 +192,6 @@ class Recaller:
 
     # -- within it --------------------------------------------------------------------
 
-    def _passing(self, snapshot: Snapshot, where: Where) -> tuple[Rows | None, list[str]]:
-        if where is None or callable(where):
-            return None, []
-        key = _key_of(where)
-        known: Any = None if key is None else snapshot.known_filter(key)
-        if known is None:
-            known = rows_passing(snapshot.session, where)
-            if key is not None:
-                snapshot.keep_filter(key, known, known[0].rows.nbytes)
-        passing: Rows = known[0]
-        return passing, known[1]
-
     def _search(self, session: Session, vector: NDArray[np.float32] | None) -> Any:
         if vector is None:
             return None
@@ -224,7 +212,7 @@ class Recaller:
         if question.vector is not None and not request.snapshot.counts.vectors:
             notes.append(_NO_VECTORS)
         allowed = request.allowed
-        if isinstance(allowed, Rows) and not allowed.count(request.snapshot.n_chunks):
+        if allowed is not None and not allowed.count(request.snapshot.n_chunks):
             notes.append(_NONE_PASSES)
             notes += (f"no chunk has a field {field!r}" for field in misfits)
         elif ranking.confidence is not None and ranking.confidence < NOTHING_KNOWN:
@@ -254,9 +242,8 @@ def _check_numbers(k: int, min_score: float | None) -> None:
 def _check_options(steps: Sequence[RankStep], recall_id: str | None) -> None:
     if not isinstance(steps, Sequence) or not all(hasattr(step, "finish") for step in steps):
         raise ParameterError(f"steps is a list of RankStep objects, got {steps!r:.80}")
-    if recall_id is None:
-        return
-    if not isinstance(recall_id, str) or not 0 < len(recall_id) <= MAX_ID:
+    is_id = recall_id is None or (isinstance(recall_id, str) and 0 < len(recall_id) <= MAX_ID)
+    if not is_id:
         raise ParameterError(
             f"recall_id is a str of 1 to {MAX_ID} characters, got {recall_id!r:.80}"
         )
@@ -283,17 +270,9 @@ def _checked_seeds(seeds: Iterable[tuple[str, float]]) -> dict[str, float]:
     return {id_: score + shift for id_, score in scores.items()}
 
 
-def _by_row(session: Session, scores: Mapping[str, float]) -> dict[int, float]:
-    rows = rows_of(session, list(scores))
-    return {row: scores[id_] for id_, row in rows.items()}
-
-
-def _key_of(where: Mapping[str, Any]) -> str | None:
-    """Return what identifies a filter; None for one that is invalid."""
-    try:
-        return json.dumps(plain(where), sort_keys=True) if isinstance(where, Mapping) else None
-    except ValueError:
-        return None
+def _passing(snapshot: Snapshot, where: Where) -> tuple[Rows | None, list[str]]:
+    """Return the chunks that pass a filter, and the fields in it that no chunk has."""
+    return (None, []) if where is None or callable(where) else snapshot.passing(where)
 
 
 def _recorded(where: Where) -> dict[str, JsonValue] | Literal["callable"] | None:

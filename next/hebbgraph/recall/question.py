@@ -74,13 +74,12 @@ def read_question(
 ) -> Question:
     """Return the words and cues of a question; ``tags`` are what a tagger names in it."""
     tokens = tokenize(text)
-    weights = query_terms(text, language)
-    search = WordSearch(snapshot, weights)
-    frequencies = {word: search.frequency(word) for word in weights}
-    words = _known_marks(text, weights, frequencies, language)
-    if words.keys() != weights.keys() or is_syllabic(text):
+    words = query_terms(text, language)
+    search = WordSearch(snapshot, words)
+    if is_syllabic(text):
+        words = _known_marks(text, search, language)
         search = WordSearch(snapshot, words)
-    frequencies = {word: frequencies[word] for word in words}
+    frequencies = {word: search.frequency(word) for word in words}
     cues = _cues(snapshot, tokens)
     trust = _trust(snapshot, cues, frequencies, language)
     for tag in tags:
@@ -114,9 +113,8 @@ def _trust(
 ) -> dict[int, float]:
     """Return how far each cue is trusted to name what a question is about.
 
-    "Information systems" says little about "training of businessmen in information systems": many
-    chunks of the corpus are about that. A cue is trusted if its words together are about as rare
-    as the rarest word of the question.
+    "Information systems" says little about "training of businessmen in information systems": a
+    cue is trusted if its words together are about as rare as the rarest word of the question.
     """
     rarities = {word: _rarity(df, snapshot.n_chunks) for word, df in frequencies.items()}
     rarest = max(rarities.values(), default=0.0)
@@ -132,24 +130,20 @@ def _rarity(df: int, n_chunks: int) -> float:
     return math.log((n_chunks + _UNSEEN + 1) / (max(df, 1) + 0.5))
 
 
-def _known_marks(
-    text: str, words: Mapping[str, float], frequencies: Mapping[str, int], language: str
-) -> dict[str, float]:
+def _known_marks(text: str, search: WordSearch, language: str) -> dict[str, float]:
     """Drop words with diacritics that no chunk holds, in languages written in syllables.
 
     The same syllables without their marks weigh little, unless no marked word occurs in any chunk:
     then the texts were typed or indexed without marks.
     """
-    if not is_syllabic(text):
-        return dict(words)
-    marked = syllabic_terms(text)
-    unknown = {word for word in marked if not frequencies.get(word)}
+    marked = set(syllabic_terms(text))
+    unknown = {word for word in marked if not search.frequency(word)}
     bare: set[str] = set()
-    if len(unknown) < len(set(marked)):
+    if len(unknown) < len(marked):
         spelt = " ".join(word for word in text.split() if not word.isascii())
         bare.update(lexical_terms(tokenize(spelt), language))
     return {
         word: _BARE * weight if word in bare else weight
-        for word, weight in words.items()
+        for word, weight in search.weights.items()
         if word not in unknown
     }

@@ -6,14 +6,17 @@ as the state is the same.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
-from typing import NamedTuple
+import json
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hebbgraph.arrays import BoolArray, IntArray
 from hebbgraph.errors import DamagedIndexError
+from hebbgraph.filters import Rows, rows_passing
+from hebbgraph.records import plain
 from hebbgraph.store.chunks import ids_of
 from hebbgraph.store.database import Cache, Caches, Session
 from hebbgraph.store.meta import Counts, read_counts
@@ -28,8 +31,6 @@ __all__ = ["Snapshot"]
 #: _COMMON_SHARE * _COMMON_MIN chunks.
 _COMMON_SHARE, _COMMON_MIN = 4, 20
 _NO_ROWS = np.empty(0, np.int64)
-_NO_TAGS = np.empty(0, np.int32)
-_NO_ROLES = np.empty(0, np.uint8)
 
 
 class _Row(NamedTuple):
@@ -81,14 +82,19 @@ class Snapshot:
         """Number of chunks."""
         return self.counts.chunks
 
-    def known_filter(self, key: str) -> object:
-        """Return what a filter gave on this state, or None."""
-        return self.cache.tables["filters"].get(key)
+    def passing(self, where: Mapping[str, Any]) -> tuple[Rows, list[str]]:
+        """Return the chunks that pass a filter, and the fields in it that no chunk has."""
 
-    def keep_filter(self, key: str, value: object, size: int) -> None:
-        """Keep what a filter gives, of some bytes."""
-        self.cache.tables["filters"][key] = value
-        self.cache.size += len(key) + size
+        def read(keys: list[str]) -> dict[str, tuple[Rows, list[str]]]:
+            found = rows_passing(self.session, where)
+            self.cache.size += found[0].rows.nbytes
+            return dict.fromkeys(keys, found)
+
+        try:
+            key = json.dumps(plain(where), sort_keys=True)
+        except ValueError:
+            key = ""  # of an invalid filter, of which nothing is kept: reading it raises
+        return self.cache.known("filters", [key], read, len(key))[key]
 
     # -- terms ------------------------------------------------------------------------
 
@@ -102,14 +108,13 @@ class Snapshot:
         return {key: term for key, term in terms.items() if term is not None}
 
     def longest(self, words: Collection[str]) -> dict[str, int]:
-        """Return the length of the longest known phrase that begins with each word."""
+        """Return the length of the longest known phrase that begins with each word, or 0."""
 
         def read(missing: list[str]) -> dict[str, int]:
             sql = "SELECT word, longest FROM $opening WHERE word = ANY(?)"
             return dict.fromkeys(missing, 0) | dict(self.session.rows(sql, missing))
 
-        lengths = self.cache.known("longest", words, read, 100)
-        return {word: length for word, length in lengths.items() if length}
+        return self.cache.known("longest", words, read, 100)
 
     def keys(self, tags: Iterable[int]) -> dict[int, str]:
         """Return the keys of tags."""
@@ -128,9 +133,8 @@ class Snapshot:
         try:
             info = self.cache.known("info", listed, self._load_info, 250)
         except KeyError as error:
-            raise DamagedIndexError(
-                "a chunk holds a tag that is not there; call rebuild()"
-            ) from error
+            message = "a chunk holds a tag that is not there; call rebuild()"
+            raise DamagedIndexError(message) from error
         return [info[tag] for tag in listed]
 
     def _load_info(self, tags: list[int]) -> dict[int, _Info]:
@@ -164,7 +168,7 @@ class Snapshot:
 
     def _load_rows(self, chunks: list[int]) -> dict[int, _Row]:
         """Read the forward lists of chunks, and what is known of their tags."""
-        lists = dict.fromkeys(chunks, (_NO_TAGS, _NO_ROLES))
+        lists = dict.fromkeys(chunks, unpack_tags(b""))
         sql = "SELECT row, tags FROM $held WHERE row = ANY(?)"
         lists.update((row, unpack_tags(data)) for row, data in self.session.rows(sql, chunks))
         tags, roles = (np.concatenate(column) for column in zip(*lists.values(), strict=True))
@@ -186,7 +190,7 @@ class Snapshot:
         if not listed:
             return _NO_ROWS, _NO_ROWS, np.zeros(0, np.bool_)
         postings = self.postings(listed)
-        lists = [postings.get(tag, EMPTY) for tag in listed]
+        lists = [postings[tag] for tag in listed]
         owner = np.repeat(np.arange(len(lists)), [len(held.rows) for held in lists])
         chunks = np.concatenate([held.rows for held in lists]).astype(np.int64)
         is_title = np.concatenate([held.roles for held in lists]) == int(Role.TITLE)
@@ -213,15 +217,14 @@ class Snapshot:
     # -- postings and ids ---------------------------------------------------------------
 
     def postings(self, terms: Iterable[int]) -> dict[int, Postings]:
-        """Return the postings of terms; those that no chunk holds are left out."""
+        """Return the postings of terms."""
 
         def read(missing: list[int]) -> dict[int, Postings]:
             found = read_postings(self.session, missing)
             self.cache.size += 6 * sum(len(held.rows) for held in found.values())
             return dict.fromkeys(missing, EMPTY) | found
 
-        known = self.cache.known("postings", terms, read, 400)
-        return {term: held for term, held in known.items() if len(held.rows)}
+        return self.cache.known("postings", terms, read, 400)
 
     def is_cached(self, term: int) -> bool:
         """Return whether the postings of a term are in memory."""

@@ -7,15 +7,15 @@ class without arguments, imported on first use. Steps change what a strategy ret
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.arrays import BoolArray, IntArray
 from hebbgraph.errors import MissingExtraError, ParameterError
+from hebbgraph.filters import Rows
 from hebbgraph.formulas.activation import Activation, SpreadingParameters, spread
 from hebbgraph.formulas.confidence import NOTHING_KNOWN
 from hebbgraph.formulas.evidence import Evidence
@@ -25,7 +25,7 @@ from hebbgraph.learning.fitting import read_trust
 from hebbgraph.learning.lessons import path_cues, question_cues, question_key
 from hebbgraph.learning.memory import add_memory, remember
 from hebbgraph.protocols import VectorSearch
-from hebbgraph.recall.evidence import LinkSentences, RareWords, direct_evidence
+from hebbgraph.recall.evidence import direct_evidence
 from hebbgraph.recall.naming import show_named
 from hebbgraph.recall.question import Question
 from hebbgraph.recall.snapshot import Snapshot
@@ -56,8 +56,8 @@ class Request:
     settings : Settings
     k : int
         How many chunks are wanted. A strategy may return more.
-    allowed : callable, optional
-        Returns which of some rows take part. All others neither receive nor pass activation.
+    allowed : Rows, optional
+        The chunks that take part; called with rows, it returns which of them do.
     vectors : VectorSearch, optional
     """
 
@@ -65,7 +65,7 @@ class Request:
     question: Question
     settings: Settings
     k: int
-    allowed: Callable[[IntArray], BoolArray] | None = None
+    allowed: Rows | None = None
     vectors: VectorSearch | None = field(default=None, repr=False)
 
     @property
@@ -73,17 +73,21 @@ class Request:
         """Direct evidence by row; the searches run on first use."""
         # cached_property would let one recall of a process wait for another, in Python 3.11.
         if "evidence" not in self.__dict__:
-            self.__dict__["evidence"] = self._found()
+            self.__dict__["evidence"] = direct_evidence(
+                self.snapshot,
+                self.question,
+                share=self.shares[0],
+                vectors=self.vectors,
+                allowed=self.allowed,
+                language=self.settings.language,
+            )
         found: Evidence = self.__dict__["evidence"]
         return found
 
     @property
     def trust(self) -> Trust:
         """How far lessons, vectors and the graph are trusted here."""
-        if "trust" not in self.__dict__:
-            self.__dict__["trust"] = read_trust(self.snapshot.session)
-        trust: Trust = self.__dict__["trust"]
-        return trust
+        return read_trust(self.snapshot.session)
 
     @property
     def shares(self) -> tuple[float, float]:
@@ -91,24 +95,6 @@ class Request:
         trust, chosen = self.trust, self.settings
         vectors = trust.vectors if chosen.vectors is None else chosen.vectors
         return vectors, trust.graph if chosen.graph is None else chosen.graph
-
-    def _found(self) -> Evidence:
-        evidence = direct_evidence(
-            self.snapshot,
-            self.question,
-            self.shares[0],
-            vectors=self.vectors,
-            allowed=self.allowed,
-        )
-        if not isinstance(evidence.words, RareWords):
-            return evidence
-        sentences = LinkSentences(self.snapshot, evidence.words, self.settings.language)
-        return replace(evidence, sentences=sentences)
-
-
-def _chunk_alone(row: int) -> Path:
-    """Return the path of a chunk that was not reached over the graph."""
-    return (PathNode("chunk", row, 0.0),)
 
 
 @dataclass(frozen=True)
@@ -123,13 +109,13 @@ class Ranking:
     scores : ndarray of float64, shape (n,), at least 0
         Multiplied by ``confidence`` to give the scores of hits.
     path : callable
-        Maps a row to the path that led there; called for hits only.
+        Maps a row to the path that led there, by default the chunk alone; called for hits only.
     arrived : callable
         Maps a row to the activation that arrived there, before its weight, in [0, 1].
     untaught : callable, optional
         Maps a row to its score without lessons, times the confidence; the score by default.
-    active : mapping of int to float
-        The tags that activation spread over most.
+    active : mapping of str to float
+        The tags that activation spread over most, with its mass.
     notes : tuple of str
     confidence : float, in [0, 1], optional
         How sure it is that the index answers the question. Without it, scores stay unchanged.
@@ -139,10 +125,10 @@ class Ranking:
 
     rows: NDArray[np.int64]
     scores: NDArray[np.float64]
-    path: Callable[[int], Path] = _chunk_alone
+    path: Callable[[int], Path] = lambda row: (PathNode("chunk", row, 0.0),)
     arrived: Callable[[int], float | None] = lambda _: None
     untaught: Callable[[int], float] | None = None
-    active: Mapping[int, float] = field(default_factory=dict)
+    active: Mapping[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     confidence: float | None = None
     pads: bool = True
@@ -169,14 +155,17 @@ class Spreading:
 
     def rank(self, request: Request) -> Ranking:
         """Return the most active chunks."""
-        plain = self.spread(request)
-        sure = self._confidence(request, plain)
+        plain = _spread(request)
+        # How sure it is that the index speaks of this question.
+        named = _NAMED if plain.layers[0].credit.any() else 0.0
+        sure = 1.0 - (1.0 - request.evidence.confidence) * (1.0 - named)
         tags, mass = plain.active_tags(_ACTIVE)
-        active = dict(zip(tags.tolist(), mass.tolist(), strict=True))
-        activation, confidence = self._with_lessons(request, plain, sure, active)
+        keys = request.snapshot.keys(tags.tolist())
+        active = {keys[tag]: m for tag, m in zip(tags.tolist(), mass.tolist(), strict=True)}
+        activation, confidence = _with_lessons(request, plain, sure, active)
         rows, scores = activation.top(request.k)
         weight = request.shares[1] or 1.0
-        has_cues = bool(request.question.cues) or not len(rows)
+        has_cues = request.question.cues or not len(rows)
         return Ranking(
             rows,
             scores,
@@ -188,57 +177,46 @@ class Spreading:
             confidence=confidence,
         )
 
-    @staticmethod
-    def _with_lessons(
-        request: Request, plain: Activation, confidence: float, active: Mapping[int, float]
-    ) -> tuple[Activation, float]:
-        """Return activation and confidence with what lessons add."""
-        question, snapshot = request.question, request.snapshot
-        if snapshot.session.meta.get("lessons", "0") == "0":
-            return plain, confidence
-        tags = {cue.tag: cue.weight for cue in question.cue_records(snapshot.n_chunks)}
-        memory = remember(
-            snapshot.session,
-            question_key(question.words),
-            question_cues(question.terms(snapshot.n_chunks), tags),
-            path_cues(by_key(snapshot.keys(active), active)),
-            question.vector,
-            plain.top(max(_NEAR, 2 * request.k))[0],
-            request.allowed,
-            snapshot.cache,
-        )
-        if memory is None:
-            return plain, confidence
-        return add_memory(plain, memory, confidence, request.trust)
 
-    def spread(self, request: Request) -> Activation:
-        """Spread activation, then raise titles that the question names."""
-        question, evidence = request.question, request.evidence
-        # A tag that was only given to chunks is no title, so activation on it would be lost.
-        known = [cue for cue in question.cues if cue.is_known]
-        activation = spread(
-            request.snapshot,
-            np.array([cue.id for cue in known], np.int64),
-            evidence,
-            parameters=SpreadingParameters(graph_weight=request.shares[1]),
-            allowed=request.allowed,
-            cue_trust=np.array([question.trust.get(cue.id, 1.0) for cue in known]),
-            confidence=1.0 if evidence.confidence is None else evidence.confidence,
-            share_held=evidence.share_held,
-        )
-        return show_named(activation, request.snapshot, question, request.allowed)
-
-    @staticmethod
-    def _confidence(request: Request, activation: Activation) -> float:
-        """Return how sure it is that the index speaks of this question."""
-        by_search = request.evidence.confidence or 0.0
-        named = _NAMED if activation.layers[0].credit.any() else 0.0
-        return 1.0 - (1.0 - by_search) * (1.0 - named)
+def _spread(request: Request) -> Activation:
+    """Spread activation, then raise titles that the question names."""
+    question, evidence = request.question, request.evidence
+    # A tag that was only given to chunks is no title, so activation on it would be lost.
+    known = [cue for cue in question.cues if cue.is_known]
+    activation = spread(
+        request.snapshot,
+        np.array([cue.id for cue in known], np.int64),
+        evidence,
+        parameters=SpreadingParameters(graph_weight=request.shares[1]),
+        allowed=request.allowed,
+        cue_trust=np.array([question.trust.get(cue.id, 1.0) for cue in known]),
+        confidence=evidence.confidence,
+        share_held=evidence.share_held,
+    )
+    return show_named(activation, request.snapshot, question)
 
 
-def by_key(keys: Mapping[int, str], active: Mapping[int, float]) -> dict[str, float]:
-    """Return the mass of tags by their keys."""
-    return {keys[tag]: mass for tag, mass in active.items()}
+def _with_lessons(
+    request: Request, plain: Activation, confidence: float, active: Mapping[str, float]
+) -> tuple[Activation, float]:
+    """Return activation and confidence with what lessons add."""
+    question, snapshot = request.question, request.snapshot
+    if snapshot.session.meta.get("lessons", "0") == "0":
+        return plain, confidence
+    tags = {cue.tag: cue.weight for cue in question.cue_records(snapshot.n_chunks)}
+    memory = remember(
+        snapshot.session,
+        question_key(question.words),
+        question_cues(question.terms(snapshot.n_chunks), tags),
+        path_cues(active),
+        question.vector,
+        plain.top(max(_NEAR, 2 * request.k))[0],
+        request.allowed,
+        snapshot.cache,
+    )
+    if memory is None:
+        return plain, confidence
+    return add_memory(plain, memory, confidence, request.trust)
 
 
 def named_strategy(strategy: str | Strategy) -> Strategy:

@@ -10,12 +10,12 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.arrays import BoolArray, IntArray, is_in_sorted
+from hebbgraph.arrays import Allowed, BoolArray, IntArray, is_in_sorted
 from hebbgraph.errors import DamagedIndexError
 from hebbgraph.formulas.bm25 import K1, idf, length_norms, term_scores
 from hebbgraph.recall.snapshot import Snapshot
@@ -40,8 +40,6 @@ class WordSearch:
         self.snapshot = snapshot
         self.weights = weights
         self.terms = snapshot.find(TermKind.WORD, list(weights))
-        self._read: dict[int, Postings] = {}
-        self._partial: set[int] = set()
 
     def frequency(self, word: str) -> int:
         """Return the number of chunks that hold a word."""
@@ -58,13 +56,10 @@ class WordSearch:
         """Return which chunks hold a word."""
         if word not in self.terms:
             return np.zeros(len(rows), np.bool_)
-        term = self.terms[word]
-        whole = term.id in self._read and term.id not in self._partial
-        held = self._read[term.id] if whole else self._blocks(term, rows)
-        return is_in_sorted(rows, held.rows)
+        return is_in_sorted(rows, self._blocks(self.terms[word], rows).rows)
 
     def best(
-        self, n: int, allowed: Callable[[IntArray], BoolArray] | None = None
+        self, n: int, allowed: Allowed | None = None
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return the n best chunks and their BM25; of equal ones those with the smaller ids."""
         order = sorted(self.terms, key=lambda word: (self.terms[word].df, word))
@@ -76,19 +71,17 @@ class WordSearch:
         }
         rest = sum(weights.values()) * (K1 + 1)
         rare = [word for word in order if self.terms[word].df <= _COMMON] or order[:1]
-        self._read = self.snapshot.postings(self.terms[word].id for word in rare)
-        size = max(int(held.rows[-1]) + 1 for held in self._read.values())
+        read = self.snapshot.postings(self.terms[word].id for word in rare)
+        size = max((int(held.rows[-1]) + 1 for held in read.values() if len(held.rows)), default=0)
         seen = _Scores(n, size, self.snapshot.counts.mean_length, allowed)
         for word in order:
             term, weight = self.terms[word], weights[word]
             rest -= weight * (K1 + 1)
-            if term.id not in self._read:
-                if seen.candidates is not None:
-                    self._read[term.id] = self._blocks(term, seen.candidates)
-                    self._partial.add(term.id)
-                else:
-                    self._read |= self.snapshot.postings([term.id])
-            seen.add(self._read[term.id], weight)
+            if term.id not in read and seen.candidates is not None:
+                read[term.id] = self._blocks(term, seen.candidates)
+            elif term.id not in read:
+                read |= self.snapshot.postings([term.id])
+            seen.add(read[term.id], weight)
             seen.settle(rest)
         rows, scores = seen.result()
         scores = scores.round(DECIMALS)
@@ -115,9 +108,7 @@ class WordSearch:
 class _Scores:
     """Sums of scores by row, of which the n highest are wanted."""
 
-    def __init__(
-        self, n: int, size: int, mean_length: float, allowed: Callable[[IntArray], BoolArray] | None
-    ) -> None:
+    def __init__(self, n: int, size: int, mean_length: float, allowed: Allowed | None) -> None:
         self._n = n
         self._norms = length_norms(mean_length)
         self._allowed = allowed
@@ -178,21 +169,14 @@ def first_by_id(
 
     If ``ordered``, the best come first, and equal ones in the order of their ids.
     """
-    at = np.arange(len(rows))
+    at, last = np.arange(len(rows)), np.inf
     if len(rows) > n:
         last = np.partition(scores, len(scores) - n)[len(scores) - n]
         at = np.flatnonzero(scores >= last)
-        if not ordered:
-            if len(at) <= n:
-                return at
-            above, equal = np.flatnonzero(scores > last), np.flatnonzero(scores == last)
-            ids = snapshot.ids(rows[equal])
-            equal = np.array(sorted(equal.tolist(), key=lambda i: ids[int(rows[i])]))
-            return np.concatenate((above, equal[: n - len(above)]))
-    if not ordered:
-        return at
     at = at[np.argsort(-scores[at], kind="stable")]
     tied = np.flatnonzero(scores[at][1:] == scores[at][:-1])
+    if not ordered:  # only those that tie with the last one need their ids, if they are too many
+        tied = tied[(scores[at[tied]] == last) & (len(at) > n)]
     if len(tied):
         places = np.unique(np.concatenate((tied, tied + 1)))
         ids = snapshot.ids(rows[at[places]])
