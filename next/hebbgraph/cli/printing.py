@@ -12,15 +12,7 @@ from typing import Any
 
 from hebbgraph.records import Hit, Lesson, Recall
 
-__all__ = [
-    "complain",
-    "counted",
-    "hit_lines",
-    "lesson_line",
-    "show",
-    "show_progress",
-    "visible",
-]
+__all__ = ["complain", "counted", "hit_lines", "lesson_line", "show", "show_progress", "visible"]
 
 #: Controls, overrides of direction and line separators could move the cursor, show a name
 #: backwards, or forge a line of output.

@@ -134,11 +134,8 @@ def _support(voices: Sequence[_Voice], quorum: int) -> float:
 
 def _share(side: Sequence[_Voice], others: Sequence[_Voice], quorum: int) -> float:
     """Return the share of a side; one that counts for nothing is no side."""
-    sizes = [
-        sum(voice.strength for voice in voices) if _support(voices, quorum) else 0.0
+    own, theirs = (
+        sum(voice.strength for voice in voices) ** _POWER if _support(voices, quorum) else 0.0
         for voices in (side, others)
-    ]
-    if not sizes[0]:
-        return 0.0
-    share: float = sizes[0] ** _POWER / (sizes[0] ** _POWER + sizes[1] ** _POWER)
-    return share
+    )
+    return own / (own + theirs) if own else 0.0

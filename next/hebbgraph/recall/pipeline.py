@@ -6,15 +6,13 @@ import time
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import JsonValue
 
 from hebbgraph.embedders import embed_question, embedder_name, unit_vector
 from hebbgraph.errors import NotFoundError, ParameterError
-from hebbgraph.filters import Rows
 from hebbgraph.formulas.confidence import NOTHING_KNOWN
 from hebbgraph.protocols import Embedder
 from hebbgraph.recall.hits import cut, filled_up, make_hits, numbered, where_callable
@@ -87,7 +85,7 @@ class Recaller:
         depth = max([k, *(step.depth(k) for step in steps)])
         with self._database.read() as session:
             snapshot = Snapshot(session, self._caches, self._settings.stop_tags)
-            passing, misfits = _passing(snapshot, where)
+            passing, misfits = snapshot.passing(None if callable(where) else where)
             asked = read_question(
                 snapshot,
                 text,
@@ -103,6 +101,7 @@ class Recaller:
             ranking = self._ranked(request, ranker, where, depth, steps, min_score)
             hits = make_hits(request, ranking, min_score)
             notes += self._notes(request, ranking, misfits)
+        recorded: Any = "callable" if callable(where) else plain(where)
         recall = Recall.model_construct(
             id=recall_id or uuid.uuid4().hex,
             namespace=self._namespace,
@@ -116,7 +115,7 @@ class Recaller:
             terms=asked.terms(snapshot.n_chunks),
             active=dict(ranking.active),
             shares=request.shares,
-            where=_recorded(where),
+            where=recorded,
             changes=snapshot.counts.changes,
             created=time.time(),
         )
@@ -134,7 +133,7 @@ class Recaller:
             if row is None:
                 raise NotFoundError(f"the index holds no chunk {chunk_id!r}")
             snapshot = Snapshot(session, self._caches, self._settings.stop_tags)
-            passing, _ = _passing(snapshot, where)
+            passing, _ = snapshot.passing(where)
             asked = read_question(snapshot, recall.question, self._settings.language, vector=unit)
             search = self._search(session, unit)
             request = Request(snapshot, asked, self._settings, MAX_K, passing, search)
@@ -268,17 +267,3 @@ def _checked_seeds(seeds: Iterable[tuple[str, float]]) -> dict[str, float]:
     # Scores may be negated distances; the lowest one must stay above 0.
     shift = 0.1 * ((high - low) or 1.0) - low if low < 0 else 0.0
     return {id_: score + shift for id_, score in scores.items()}
-
-
-def _passing(snapshot: Snapshot, where: Where) -> tuple[Rows | None, list[str]]:
-    """Return the chunks that pass a filter, and the fields in it that no chunk has."""
-    return (None, []) if where is None or callable(where) else snapshot.passing(where)
-
-
-def _recorded(where: Where) -> dict[str, JsonValue] | Literal["callable"] | None:
-    if where is None:
-        return None
-    if callable(where):
-        return "callable"
-    recorded: Any = plain(where)
-    return dict(recorded)

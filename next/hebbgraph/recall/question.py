@@ -116,7 +116,8 @@ def _trust(
     "Information systems" says little about "training of businessmen in information systems": a
     cue is trusted if its words together are about as rare as the rarest word of the question.
     """
-    rarities = {word: _rarity(df, snapshot.n_chunks) for word, df in frequencies.items()}
+    n = snapshot.n_chunks + _UNSEEN + 1
+    rarities = {word: math.log(n / (max(df, 1) + 0.5)) for word, df in frequencies.items()}
     rarest = max(rarities.values(), default=0.0)
     trust = {}
     for cue in cues:
@@ -124,10 +125,6 @@ def _trust(
         share = sum(rarities.get(word, 0.0) for word in words) / rarest if rarest > 0 else 1.0
         trust[cue.id] = min(max((share - _LEAST_SHARE) / (_FULL_SHARE - _LEAST_SHARE), 0.0), 1.0)
     return trust
-
-
-def _rarity(df: int, n_chunks: int) -> float:
-    return math.log((n_chunks + _UNSEEN + 1) / (max(df, 1) + 0.5))
 
 
 def _known_marks(text: str, search: WordSearch, language: str) -> dict[str, float]:

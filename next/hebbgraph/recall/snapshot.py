@@ -82,8 +82,10 @@ class Snapshot:
         """Number of chunks."""
         return self.counts.chunks
 
-    def passing(self, where: Mapping[str, Any]) -> tuple[Rows, list[str]]:
+    def passing(self, where: Mapping[str, Any] | None) -> tuple[Rows | None, list[str]]:
         """Return the chunks that pass a filter, and the fields in it that no chunk has."""
+        if where is None:
+            return None, []
 
         def read(keys: list[str]) -> dict[str, tuple[Rows, list[str]]]:
             found = rows_passing(self.session, where)
