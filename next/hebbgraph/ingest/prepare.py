@@ -1,4 +1,4 @@
-"""What one chunk says by itself: its words, the tags that it proposes, and its links."""
+"""What one chunk says by itself: its words, and the tags that it proposes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hebbgraph.records import Chunk
 from hebbgraph.settings import Settings
 from hebbgraph.text.candidates import proposals
 from hebbgraph.text.context import join_tokens, searched_text, text_words, tokenize_texts
-from hebbgraph.text.references import Link, links_of, named_by_links
+from hebbgraph.text.references import named_by_links
 
 __all__ = ["GIVEN", "TITLE", "WORTH", "Prepared", "pack_proposed", "prepare", "unpack_proposed"]
 
@@ -43,7 +43,6 @@ class Prepared(NamedTuple):
     words: Counter[str]
     #: Keys of phrases, and why they are proposed; a phrase may occur twice, for two reasons.
     proposed: list[tuple[str, int]]
-    links: list[Link]
     tagged: tuple[str, ...] | None = None  # by a tagger, if one was asked
     vector: NDArray[np.float32] | None = None  # of unit length
 
@@ -57,12 +56,8 @@ def prepare(chunk: Chunk, tagged: Iterable[str] | None, settings: Settings) -> P
     words = Counter(text_words(tokens, chunk.title, text, settings.language))
     given = [*chunk.tags, *(tagged or ())]
     by_kind = proposals(text if settings.text_tags else "", chunk.title, given)
-    links: list[Link] = []
-    if chunk.addresses or chunk.references or settings.edges:
-        links = links_of(chunk, settings.edges)
-        titles, named = named_by_links(chunk)
-        for kind, keys in (("title", titles), ("given", named)):
-            by_kind.setdefault(kind, []).extend(keys)
+    for kind, keys in zip(("title", "given"), named_by_links(chunk), strict=True):
+        by_kind.setdefault(kind, []).extend(keys)
     proposed = [
         (key, _CODES.get(kind, OTHER))
         for kind, keys in by_kind.items()
@@ -70,7 +65,7 @@ def prepare(chunk: Chunk, tagged: Iterable[str] | None, settings: Settings) -> P
         for key in dict.fromkeys(keys)
     ]
     kept = None if tagged is None else tuple(dict.fromkeys(tagged))
-    return Prepared(chunk, join_tokens(tokens), words, proposed, links, kept)
+    return Prepared(chunk, join_tokens(tokens), words, proposed, kept)
 
 
 def pack_proposed(terms: Sequence[tuple[int, int]]) -> bytes:

@@ -103,9 +103,9 @@ def _note_changes(session: Session, settings: Settings) -> dict[int, set[str]]:
     changed = [term for (term,) in session.rows("SELECT term FROM $changed")]
     if not changed:
         return {}
+    session.run("DELETE FROM $changed")
     pending = {row for (row,) in session.rows("SELECT row FROM $pending")}
     if len(pending) == int(session.meta.get("chunks", 0)):
-        session.run("DELETE FROM $changed")
         return {}
     terms = terms_by_id(session, changed)
     tags = {id_: term for id_, term in terms.items() if term.kind == TermKind.TAG}
@@ -124,7 +124,6 @@ def _note_changes(session: Session, settings: Settings) -> dict[int, set[str]]:
         "INSERT INTO $pending(row) VALUES (?) ON CONFLICT DO NOTHING",
         ((row,) for row in certain | candidates.keys()),
     )
-    session.run("DELETE FROM $changed")
     return candidates
 
 

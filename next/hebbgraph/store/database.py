@@ -28,15 +28,12 @@ class Session(Protocol):
 
     def rows(self, sql: str, *parameters: Any) -> list[tuple[Any, ...]]:
         """Return the rows of a query; a parameter of ``= ANY(?)`` is a list."""
-        ...
 
     def run(self, sql: str, *parameters: Any) -> int:
         """Run a statement; return how many rows it changed."""
-        ...
 
     def many(self, sql: str, parameters: Iterable[Sequence[Any]]) -> None:
         """Run a statement once for each row of parameters."""
-        ...
 
 
 class Database(Protocol):
@@ -49,27 +46,21 @@ class Database(Protocol):
 
     def read(self) -> AbstractContextManager[Session]:
         """Open a transaction that sees one state of the database and changes nothing."""
-        ...
 
     def write(self) -> AbstractContextManager[Session]:
         """Open a transaction that commits at the end, or changes nothing if it raises."""
-        ...
 
     def erase_log(self, wait: float) -> bool:
         """Overwrite what was deleted, waiting for readers; return whether nothing of it is left."""
-        ...
 
     def check(self) -> list[str]:
         """Return what the database itself finds damaged."""
-        ...
 
     def backup(self, path: Path) -> None:
         """Write a copy of one state of the namespace to a new file."""
-        ...
 
     def close(self) -> None:
         """Release all connections."""
-        ...
 
 
 class Cache:

@@ -60,10 +60,9 @@ def read_counts(session: Session) -> Counts:
 def write_counts(session: Session, counts: Counts) -> None:
     """Store counts, and count the change."""
     before = session.meta
-    packed = base64.b64encode(counts.vector_sum.astype("<i8").tobytes()).decode()
     counts = counts._replace(changes=int(before.get("changes", 0)) + 1)
     values = {key: str(value) for key, value in counts._asdict().items()}
-    values["vector_sum"] = packed
+    values["vector_sum"] = base64.b64encode(counts.vector_sum.astype("<i8").tobytes()).decode()
     write_meta(session, {key: text for key, text in values.items() if before.get(key) != text})
 
 

@@ -74,8 +74,8 @@ def count_held(
     terms, position = np.unique(np.concatenate((added, removed)), return_inverse=True)
     change = np.bincount(position[: len(added)], minlength=len(terms))
     change -= np.bincount(position[len(added) :], minlength=len(terms))
-    known = dict(session.rows("SELECT id, df FROM $term WHERE id = ANY(?)", terms.tolist()))
-    before = np.array([known[term] for term in terms.tolist()], np.int64)
+    sql = "SELECT df FROM $term WHERE id = ANY(?) ORDER BY id"
+    before = np.array(session.rows(sql, terms.tolist()), np.int64).reshape(-1)
     after = before + change
     at = np.flatnonzero(change)
     pairs = zip(after[at].tolist(), terms[at].tolist(), strict=True)

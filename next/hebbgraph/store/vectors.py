@@ -13,7 +13,6 @@ and the file is made again.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import logging
 import os
@@ -296,8 +295,7 @@ def _write(path: Path, session: Session, head: tuple[int, int], n: int, dimensio
                 column.flush()
         os.replace(name, path)
     except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(name)
+        Path(name).unlink(missing_ok=True)
         raise
 
 
