@@ -24,7 +24,7 @@ from hebbgraph.learning.lessons import (
     question_cues,
     question_key,
 )
-from hebbgraph.records import Hit, Lesson, Recall
+from hebbgraph.records import Lesson, Recall
 from hebbgraph.records.base import MAX_ID, storable
 from hebbgraph.settings import Settings
 from hebbgraph.store.chunks import chunks_by_id
@@ -131,7 +131,10 @@ def reinforce(session: Session, recall: Recall, lesson: Lesson, settings: Settin
         "reason": lesson.reason,
         "shown": lesson.shown,
         "scores": {hit.digest: round(hit.untaught, 6) for hit in recall.hits},
-        "found": {hit.digest: _found(hit) for hit in recall.hits},
+        "found": {
+            hit.digest: [round(part or 0.0, 4) for part in (hit.words, hit.vectors, hit.graph)]
+            for hit in recall.hits
+        },
         "shares": recall.shares,
     }
     row = LessonRow(
@@ -146,11 +149,6 @@ def reinforce(session: Session, recall: Recall, lesson: Lesson, settings: Settin
         vector,
     )
     add_lessons(session, [row], quorum=settings.quorum)
-
-
-def _found(hit: Hit) -> list[float]:
-    """Return how well words, vectors and the graph rate a hit."""
-    return [round(part or 0.0, 4) for part in (hit.words, hit.vectors, hit.graph)]
 
 
 # -- listed, forgotten -------------------------------------------------------------------

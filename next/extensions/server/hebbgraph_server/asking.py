@@ -60,9 +60,8 @@ async def ask(body: models.RecallBody, visit: Reader) -> models.Answer:
             ranks = {hit.id: hit.rank for hit in plain if hit.score > 0}
             for hit in answer.hits:
                 hit.untaught_rank = ranks.get(hit.id)
-            answer.without_lessons = [
-                models.Quote(**named(hit), rank=hit.rank) for hit in plain.hits[: body.k]
-            ]
+            first = plain.hits[: body.k]
+            answer.without_lessons = [models.Quote(**named(hit), rank=hit.rank) for hit in first]
         return answer
 
     return await visit.run(work)
@@ -96,7 +95,7 @@ def _raised_by(
     asked = f"“{lesson.question}”" if lesson.question else "an earlier question"
     said = {"text": f"{verb} because {who} marked it for {asked}"}
     said |= lesson.model_dump(include={"id", "actor", "question", "created"})
-    return {**said, "may_undo": may_undo(visit.token, lesson)}
+    return said | {"may_undo": may_undo(visit.token, lesson)}
 
 
 class _WithoutLessons(RankStep):
@@ -172,7 +171,7 @@ async def tag_panel(
             raise ApiError(404, "not_found", f"no passage has the tag {tag!r:.80}")
         found = index.recall(tag, min(2 * max(k, known.chunks), 400))
         explainer = Explainer(found, index)
-        titled = [hit.id for hit in found if holds(hit.title)]
+        linking = index.get(index.referring([h.id for h in found if holds(h.title)])[:k])
         return models.TagPanel(
             **known.model_dump(),
             hits=[
@@ -181,9 +180,7 @@ async def tag_panel(
                 if holds(f"{hit.title}\n{hit.text}")
             ][:k],
             neighbors=index.neighbors(known.tag, k),
-            linked_from=[
-                models.Named(**named(chunk)) for chunk in index.get(index.referring(titled)[:k])
-            ],
+            linked_from=[models.Named(**named(chunk)) for chunk in linking],
         )
 
     return await visit.run(work)

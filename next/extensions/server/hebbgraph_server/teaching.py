@@ -82,8 +82,7 @@ async def _judged(visit: Visit, body: models.LessonBody, answer: str) -> models.
 
 def _check_passages(visit: Visit, index: HebbianIndex, ids: list[str]) -> None:
     """Refuse passages that do not exist for the token."""
-    missing = set(ids) - {chunk.id for chunk in visit.visible(index, ids)}
-    if missing:
+    if missing := set(ids) - {chunk.id for chunk in visit.visible(index, ids)}:
         raise ApiError(404, "not_found", f"there is no passage {min(missing)!r:.80}", "cited")
 
 
@@ -94,9 +93,8 @@ def _named_in(lessons: Iterable[Lesson]) -> set[str]:
 def _shown(visit: Visit, index: HebbianIndex, lessons: Iterable[Lesson]) -> list[models.LessonOut]:
     """Return lessons with the titles of their passages."""
     listed = list(lessons)
-    titles = {
-        chunk.id: models.Named(**named(chunk)) for chunk in index.get(sorted(_named_in(listed)))
-    }
+    chunks = index.get(sorted(_named_in(listed)))
+    titles = {chunk.id: models.Named(**named(chunk)) for chunk in chunks}
     return [
         models.LessonOut(
             **lesson.model_dump(exclude={"cited", "rejected", "shown"}),
@@ -110,8 +108,6 @@ def _shown(visit: Visit, index: HebbianIndex, lessons: Iterable[Lesson]) -> list
 
 def _seen(visit: Visit, index: HebbianIndex, lessons: list[Lesson]) -> list[Lesson]:
     """Return the lessons whose passages all exist for the token."""
-    if visit.token.filter is None:
-        return lessons
     seen = {chunk.id for chunk in visit.visible(index, _named_in(lessons))}
     return [lesson for lesson in lessons if _named_in([lesson]) <= seen]
 

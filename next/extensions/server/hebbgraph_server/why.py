@@ -32,7 +32,7 @@ class Explainer:
 
     def __init__(self, recall: Recall, index: HebbianIndex) -> None:
         self._recall = recall
-        self._settings = index.settings
+        self._language = index.settings.language
         self._n: int = index.stats()["chunks"]
         self._hub_cut = SpreadingParameters().hub_cut(self._n)
         known = {hit.id for hit in recall.hits}
@@ -43,12 +43,12 @@ class Explainer:
         self._weights = {term: weight / most for term, weight in recall.terms.items()}
         self._spelled: dict[str, str] = {}
         for token in tokenize(recall.question):
-            for term in lexical_terms([token], self._settings.language):
+            for term in lexical_terms([token], self._language):
                 self._spelled.setdefault(term, token)
 
     def words(self) -> list[Word]:
         """Return the words of the question that count, the rarest first."""
-        asked = query_terms(self._recall.question, self._settings.language)
+        asked = query_terms(self._recall.question, self._language)
         found: dict[str, Word] = {}
         for term, weight in sorted(self._recall.terms.items(), key=lambda item: (-item[1], item)):
             word, share = self._spelled.get(term, term), round(self._weights[term], 3)
@@ -61,7 +61,7 @@ class Explainer:
     def ignored(self) -> list[Word]:
         """Return what the question holds that does not count, and why."""
         counting = {self._spelled.get(term) for term in self._recall.terms}
-        everyday = function_words(self._settings.language) - counting
+        everyday = function_words(self._language) - counting
         tokens = dict.fromkeys(tokenize(self._recall.question))
         ignored = [Word(word=t, reason="an everyday word") for t in tokens if t in everyday]
         for cue in self._recall.cues:
@@ -88,17 +88,16 @@ class Explainer:
             word, weight = self._spelled.get(term, term), round(weights[term], 3)
             return Mark(start=start, end=end, word=word, weight=weight)
 
-        language = self._settings.language
         unspaced = [re.escape(term) for term in weights if is_unspaced(term[0])]
         for match in re.finditer("|".join(unspaced), text) if unspaced else ():
             yield mark(*match.span(), match[0])
         for piece in _PIECE.finditer(text):
-            if not (terms := _terms_of(piece[0], language) & weights.keys()):
+            if not (terms := _terms_of(piece[0], self._language) & weights.keys()):
                 continue
             parts = [
                 (piece.start() + part.start(), piece.start() + part.end(), own)
                 for part in _PART.finditer(piece[0])
-                if (own := _terms_of(part[0], language) & weights.keys())
+                if (own := _terms_of(part[0], self._language) & weights.keys())
             ]
             for start, end, own in parts or [(*piece.span(), terms)]:
                 if not is_unspaced(text[start]):
@@ -130,9 +129,10 @@ class Explainer:
 
     def _parts(self, hit: Found) -> dict[str, float]:
         """Share a score among what made it: searches first, then what arrived over links."""
-        share = 0.0 if hit.vectors is None else self._settings.vectors
+        share, graph = self._recall.shares or (0.0, 1.0)
+        share *= hit.vectors is not None
         parts = {"words": (1 - share) * (hit.words or 0.0), "meaning": share * (hit.vectors or 0.0)}
-        parts["links"] = (1 - min(sum(parts.values()), 1.0)) * (hit.graph or 0.0)
+        parts["links"] = (1 - min(sum(parts.values()), 1.0)) * graph * (hit.graph or 0.0)
         total = sum(parts.values()) or 1.0
         parts = {name: round(part * hit.untaught / total, 6) for name, part in parts.items()}
         return {**parts, "learned": round(hit.score - hit.untaught, 6) + 0.0}
@@ -158,7 +158,7 @@ class Explainer:
 
     def _quote(self, passage: Found | Chunk, tag: str) -> Quote:
         """Return a passage with the sentence that names a tag."""
-        key, language = f" {phrase_key(tag)} ", self._settings.language
+        key, language = f" {phrase_key(tag)} ", self._language
         title = passage.title or " ".join(passage.text[:_MAX_QUOTE].split())[:60]
         quote = Quote(id=passage.id, title=title, place=passage.document_id)
         quote.rank = passage.rank if isinstance(passage, Found) else None
@@ -199,9 +199,8 @@ def _sentence(hit: Hit, found: Found, after: Hit | None) -> str:
         parts.append("close in meaning")
     if hit.hop is not None:
         parts.append(hit.hop.text)
-    if not parts:
-        learned = hit.parts["learned"] > 0
-        parts = ["found by what was learned" if learned else "fills up the list"]
+    otherwise = "found by what was learned" if hit.parts["learned"] > 0 else "fills up the list"
+    parts = parts or [otherwise]
     if hit.lacks:
         parts.append(f"lacks {', '.join(hit.lacks)}")
     if after is not None and after.adds:
