@@ -120,11 +120,7 @@ def scale_by_confidence(
 
 
 def keep_order(scores: FloatArray, order: IntArray) -> NDArray[np.float64]:
-    """Lower scores until none exceeds one that precedes it in ``order``.
-
-    >>> keep_order(np.array([0.9, 0.2, 0.1]), np.array([1, 0, 2])).round(3).tolist()
-    [0.2, 0.2, 0.1]
-    """
+    """Lower scores until none exceeds one that precedes it in ``order``."""
     least = np.minimum.accumulate(scores[order])
     is_lowered = least < scores[order]
     kept = np.empty(len(scores))

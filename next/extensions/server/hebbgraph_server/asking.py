@@ -26,8 +26,6 @@ router = APIRouter(prefix="/v1", responses=RESPONSES)
 _KEPT_HITS = 100
 #: Hits whose lessons are looked up.
 _MOST_RAISED = 10
-#: Passages looked at for suggestions.
-_SAMPLED = 300
 
 
 @router.post("/recalls", tags=["read"])
@@ -93,9 +91,9 @@ def _raised_by(
     lesson = max(found, key=lambda row: row[:2])[2]
     who, verb = lesson.actor or "somebody", "first" if hit.rank == 1 else "raised"
     asked = f"“{lesson.question}”" if lesson.question else "an earlier question"
-    said = {"text": f"{verb} because {who} marked it for {asked}"}
-    said |= lesson.model_dump(include={"id", "actor", "question", "created"})
-    return said | {"may_undo": may_undo(visit.token, lesson)}
+    text = f"{verb} because {who} marked it for {asked}"
+    said = lesson.model_dump(include={"id", "actor", "question", "created"})
+    return {"text": text, **said, "may_undo": may_undo(visit.token, lesson)}
 
 
 class _WithoutLessons(RankStep):
@@ -121,7 +119,7 @@ async def suggestions(visit: Reader) -> dict[str, list[str]]:
 
     def work(index: HebbianIndex) -> list[str]:
         ids = index.ids(visit.where())
-        passages = map(passage_of, index.get(ids[:: len(ids) // _SAMPLED + 1]))
+        passages = map(passage_of, index.get(ids[:: len(ids) // 300 + 1]))
         return suggested((p.place or p.id, (p.headings or [p.title])[-1]) for p in passages)
 
     return {"questions": await visit.run(work)}

@@ -128,7 +128,7 @@ async def lessons(
 
     def work(index: HebbianIndex) -> models.Lessons:
         found = index.lessons(actor=actor, chunk=chunk, recall=recall, since=since, until=until)
-        seen = _seen(visit, index, found)[::-1]
+        seen = reversed(_seen(visit, index, found))
         listed = [lesson for lesson in seen if question in (None, lesson.question)]
         shown = _shown(visit, index, listed[offset : offset + limit])
         return models.Lessons(lessons=shown, total=len(listed))
