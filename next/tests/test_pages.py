@@ -8,6 +8,9 @@ from typing import Any
 
 import pytest
 
+import hebbgraph
+from hebbgraph import HebbianIndex
+
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 AT_THE_TOP = [ROOT / f"{name}.md" for name in ("README", "CHANGELOG", "CONTRIBUTING", "SECURITY")]
@@ -24,7 +27,9 @@ def _anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-@pytest.mark.parametrize("page", [ROOT / "README.md", DOCS / "start.md"], ids=lambda page: page.stem)
+@pytest.mark.parametrize(
+    "page", [ROOT / "README.md", DOCS / "start.md"], ids=lambda page: page.stem
+)
 def test_the_python_of_a_page_runs(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -57,3 +62,20 @@ def test_the_root_of_the_site_lists_every_page() -> None:
     (tree,) = re.findall(r"^```\{toctree\}\n(.*?)^```", root, re.MULTILINE | re.DOTALL)
     listed = {line for line in tree.splitlines() if line and not line.startswith(":")}
     assert listed == {page.stem for page in DOCS.glob("*.md")} - {"index"}
+
+
+def test_the_page_of_names_lists_what_is_public() -> None:
+    page = (DOCS / "api.md").read_text("utf-8")
+    exported, methods = (
+        _named(page, heading) for heading in ("## `hebbgraph`", "### Methods of `HebbianIndex`")
+    )
+    assert exported == set(hebbgraph.__all__) - {"__version__"}
+    public = {name for name in dir(HebbianIndex) if not name.startswith("_")}
+    assert methods - {"settings", "embedder", "tagger", "read_only", "namespace"} == public
+
+
+def _named(page: str, heading: str) -> set[str]:
+    """Return the names in the first column of the table below a heading."""
+    table = page.partition(f"{heading}\n")[2].partition("\n#")[0]
+    cells = [line.split(" | ")[0] for line in table.splitlines() if line.startswith("| `")]
+    return set(re.findall(r"`(\w+)", " ".join(cells)))
