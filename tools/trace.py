@@ -12,13 +12,13 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from hebbgraph.recall.snapshot import Caches, Snapshot
+from hebbgraph.recall.snapshot import Snapshot
 from hebbgraph.store.postings import Postings, unpack_tags, unpack_words
 from hebbgraph.terms import Role, TermKind
 
 from hebbgraph import HebbianIndex
 from hebbgraph.recall.question import read_question
-from hebbgraph.store.database import Session
+from hebbgraph.store.database import Caches, Session
 
 PAGE = Path(__file__).parents[1] / "next/docs/architecture.md"
 BEGIN, END = "<!-- trace: begin -->", "<!-- trace: end -->"
