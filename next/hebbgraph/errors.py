@@ -56,7 +56,7 @@ class StorageError(HebbgraphError, OSError):
 
 
 class NotAnIndexError(StorageError):
-    """The path holds something else, or an index of another edition or other rules."""
+    """The path holds something else, or an index by other rules."""
 
 
 class DamagedIndexError(StorageError):

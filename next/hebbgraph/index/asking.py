@@ -58,8 +58,8 @@ class AskingVerbs(OpenNamespace):
         vector : sequence of float, optional
             The question's embedding, if you have it already.
         strategy : str or Strategy
-            ``"spreading"``, or one of the papers (``pip install "hebbgraph[papers]"``), or an
-            object of your own.
+            ``"spreading"``, the name of one that another distribution offers, or an object of your
+            own.
         steps : sequence of RankStep, optional
             Steps of your own after the ranking.
         min_score : float, in [0, 1], optional

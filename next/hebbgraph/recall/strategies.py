@@ -14,7 +14,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.errors import MissingExtraError, ParameterError
+from hebbgraph.errors import ParameterError
 from hebbgraph.filters import Rows
 from hebbgraph.formulas.activation import Activation, SpreadingParameters, spread
 from hebbgraph.formulas.confidence import NOTHING_KNOWN
@@ -229,10 +229,6 @@ def named_strategy(strategy: str | Strategy) -> Strategy:
     if strategy in points:
         loaded: Strategy = points[strategy].load()()
         return loaded
-    if strategy in ("bambookg", "bio_rag", "nakg"):
-        raise MissingExtraError(
-            f'strategy {strategy!r} needs hebbgraph-papers; pip install "hebbgraph[papers]"'
-        )
     known = ", ".join(sorted({Spreading.name, *points}))
     raise ParameterError(
         f"strategy is one of {known}, or an object with name and rank(request); got {strategy!r}"

@@ -22,7 +22,7 @@ def add_commands(subparsers: Any) -> None:
 
 
 def _add_index(parser: argparse.ArgumentParser) -> None:
-    default = os.environ.get("HEBBGRAPH_INDEX", "memory.hebb")
+    default = os.environ.get("HEBBGRAPH_DB", "memory.hebb")
     parser.add_argument("index", nargs="?", default=default, metavar="INDEX", help="or a URL")
     parser.add_argument("--namespace", help="by default the only one, or default")
     parser.add_argument("--embedder", metavar="MODEL", help="a sentence-transformers model")
