@@ -1,7 +1,7 @@
 """Trace one question and one delete through the rows of every table, as Markdown.
 
 usage: python tools/trace.py            print the trace
-       python tools/trace.py --write    put it into next/docs/architecture.md
+       python tools/trace.py --write    put it into docs/architecture.md
 """
 
 from __future__ import annotations
@@ -12,15 +12,14 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from hebbgraph import HebbianIndex
+from hebbgraph.recall.question import read_question
 from hebbgraph.recall.snapshot import Snapshot
+from hebbgraph.store.database import Caches, Session
 from hebbgraph.store.postings import Postings, unpack_tags, unpack_words
 from hebbgraph.terms import Role, TermKind
 
-from hebbgraph import HebbianIndex
-from hebbgraph.recall.question import read_question
-from hebbgraph.store.database import Caches, Session
-
-PAGE = Path(__file__).parents[1] / "next/docs/architecture.md"
+PAGE = Path(__file__).parents[1] / "docs/architecture.md"
 BEGIN, END = "<!-- trace: begin -->", "<!-- trace: end -->"
 CHUNKS = [
     {

@@ -13,7 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 #: Files that hold the version, and the pattern of the line.
 PLACES = {
-    "src/hebbgraph/_version.py": r'^__version__ = "(.+)"$',
+    "src/hebbgraph/__init__.py": r'^__version__ = "(.+)"$',
     "usebench/usebench/_version.py": r'^__version__ = "(.+)"$',
     "CITATION.cff": r"^version: (.+)$",
     **{

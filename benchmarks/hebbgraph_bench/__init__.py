@@ -1,55 +1,8 @@
-"""Measure retrieval: evaluation sets, metrics, baselines, and hebbgraph beside them.
+"""Measures hebbgraph beside what people use instead; the command ``hebbgraph bench``.
 
-``datasets`` reads sets; ``metrics`` judges one ranking; ``baselines``, ``phrase_pagerank``,
-``peers`` and ``ours`` are the systems; ``protocol`` measures them; ``report`` shows the figures;
-``benchmark`` runs all of this. ``studies`` runs the longer studies: ``ablation``, ``scale``,
-``learning``.
+``rank`` measures search, ``learn`` what use changes, ``left_out`` whether constants that serve most
+corpora serve one more, ``frameworks`` what users of LangChain and LlamaIndex get, ``speed`` time
+and memory, ``attacks`` what invented names can do. ``multihop`` makes sets of published files.
+``systems`` holds hebbgraph and its nearest rivals as systems of usebench, which reads sets, scores
+rankings and has the simple systems.
 """
-
-from __future__ import annotations
-
-from hebbgraph.formulas.bootstrap import Difference, paired_bootstrap
-
-from hebbgraph_bench.baselines import (
-    BM25,
-    Dense,
-    RankedChunk,
-    ReciprocalRankFusion,
-    Retriever,
-    WeightedSum,
-)
-from hebbgraph_bench.benchmark import bench
-from hebbgraph_bench.datasets import Dataset, Extraction, Query, Variant, load
-from hebbgraph_bench.embedding import CachingEmbedder
-from hebbgraph_bench.ours import HebbianRetriever
-from hebbgraph_bench.phrase_pagerank import PhrasePageRank
-from hebbgraph_bench.protocol import run
-from hebbgraph_bench.results import AtTokens, EmbeddingCost, SetResult, SystemResult, compare
-from hebbgraph_bench.vectors import VectorCache
-
-__all__ = [
-    "BM25",
-    "AtTokens",
-    "CachingEmbedder",
-    "Dataset",
-    "Dense",
-    "Difference",
-    "EmbeddingCost",
-    "Extraction",
-    "HebbianRetriever",
-    "PhrasePageRank",
-    "Query",
-    "RankedChunk",
-    "ReciprocalRankFusion",
-    "Retriever",
-    "SetResult",
-    "SystemResult",
-    "Variant",
-    "VectorCache",
-    "WeightedSum",
-    "bench",
-    "compare",
-    "load",
-    "paired_bootstrap",
-    "run",
-]

@@ -1,4 +1,4 @@
-"""Metadata filters: parse what callers write, and evaluate it to a mask over chunks.
+"""Metadata filters: what callers write, to the rows that pass.
 
 A filter is a dict in the style of MongoDB, as in most vector stores::
 
@@ -7,284 +7,270 @@ A filter is a dict in the style of MongoDB, as in most vector stores::
     {"topic": {"$in": ["optics", "acoustics"]}}       membership
     {"$or": [{"lang": "en"}, {"$not": {"draft": True}}]}
 
-Operators: ``$eq $ne $gt $gte $lt $lte $in $nin $exists $contains $any $all
-$text_match $text_match_insensitive $is_empty``; ``$and $or $not`` combine filters. A key
-names a top-level metadata field; a dotted key (``"author.name"``) reaches into nested
-objects. ``$id`` and ``$document_id`` are the chunk's own ids, ``$colony`` is its community
-(``HebbianIndex.inspect.colonies``), and ``$stale`` says whether it was superseded or has expired.
-On list values, equality, comparison and membership hold if they hold for the list itself or any
-element; ``$ne`` and ``$nin`` hold if they hold for all. Values are converted like those of metadata
-(:mod:`hebbgraph.plain_values`), so a date matches dates.
+Operators: ``$eq $ne $gt $gte $lt $lte $in $nin $exists $contains $any $all $text_match
+$text_match_insensitive $is_empty``; ``$and $or $not`` combine filters. A key names a metadata
+field; a dotted key (``"author.name"``) reaches into nested objects. ``$id`` and ``$document_id``
+are the chunk's own. Of a list, equality, comparison and membership hold if they hold for any
+element; ``$ne`` and ``$nin`` hold if they hold for all, and for chunks without the field.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping
+import reprlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hebbgraph.arrays import BoolArray, IntArray, is_in_sorted
 from hebbgraph.errors import FilterError
-from hebbgraph.filter_operators import MAX_DEPTH, MISSING, OPERATORS, Predicate, brief
+from hebbgraph.records import plain, storable
+from hebbgraph.store.chunks import comparable
+from hebbgraph.store.database import Session
+from hebbgraph.store.schema import LONG
 
-__all__ = [
-    "MISSING",
-    "SPECIAL_FIELDS",
-    "AllOf",
-    "AnyOf",
-    "Condition",
-    "Cover",
-    "FieldReader",
-    "Filter",
-    "joined",
-    "parse_filter",
-    "value_at",
-]
+__all__ = ["Rows", "rows_passing"]
 
-SPECIAL_FIELDS = ("$id", "$document_id", "$colony", "$stale")
-_MAX_CONDITIONS = 1000
+_DEEPEST = 32
+_COMPARISONS = {"$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
+_NEGATED = {"$ne": "$eq", "$nin": "$in"}
+_COLUMNS = {"$id": "id", "$document_id": "document_id"}
+_OPERATORS = (
+    "$eq $ne $gt $gte $lt $lte $in $nin $exists $contains $any $all $text_match "
+    "$text_match_insensitive $is_empty"
+)
+_brief = reprlib.repr
 
 
-class Cover(NamedTuple):
-    """Terms such that every passing chunk has at least one; a cheap prefilter.
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """A set of chunks: some rows, ascending, or all but these."""
 
-    ``n_chunks`` is an upper bound on the chunks that have one.
-    """
+    rows: IntArray
+    all_but: bool = False
 
-    terms: frozenset[str]
-    n_chunks: int
+    def __call__(self, rows: IntArray, /) -> BoolArray:
+        """Return which rows are in the set."""
+        return is_in_sorted(rows, self.rows) ^ self.all_but
 
+    def count(self, n_chunks: int) -> int:
+        """Return how many of all chunks are in the set."""
+        return n_chunks - len(self.rows) if self.all_but else len(self.rows)
 
-class FieldReader(Protocol):
-    """Evaluates a predicate on one field of every chunk."""
+    def __invert__(self) -> Rows:
+        return Rows(self.rows, not self.all_but)
 
-    def where(self, field: str, predicate: Predicate) -> NDArray[np.bool_]:
-        """Return a mask of the chunks whose value, or MISSING, satisfies the predicate."""
-        ...
+    def __and__(self, other: Rows) -> Rows:
+        if self.all_but and other.all_but:
+            return Rows(np.union1d(self.rows, other.rows), True)
+        some, others = (other, self) if self.all_but else (self, other)
+        return Rows(some.rows[others(some.rows)])
 
-    def cover(self, field: str, predicate: Predicate) -> Cover | None:
-        """Return a cover of the chunks that satisfy the predicate, or None if unknown."""
-        ...
-
-    def all(self) -> NDArray[np.bool_]:
-        """Return a mask of all chunks."""
-        ...
-
-
-class Filter(Protocol):
-    """A parsed filter."""
-
-    def mask(self, reader: FieldReader, /) -> NDArray[np.bool_]:
-        """Return a mask of the chunks that pass."""
-        ...
-
-    def cover(self, reader: FieldReader, /) -> Cover | None:
-        """Return a cover of the chunks that pass, or None if unknown."""
-        ...
+    def __or__(self, other: Rows) -> Rows:
+        return ~(~self & ~other)
 
 
-@dataclass(frozen=True, slots=True)
-class Condition:
-    """One predicate on one field."""
-
-    field: str
-    predicate: Predicate
-    operator: str
-    operand: Any
-
-    def mask(self, reader: FieldReader, /) -> NDArray[np.bool_]:
-        """Return a mask of the chunks that pass."""
-        return reader.where(self.field, self.predicate)
-
-    def cover(self, reader: FieldReader, /) -> Cover | None:
-        """Return a cover of the chunks that pass, or None if unknown."""
-        return reader.cover(self.field, self.predicate)
+_ALL = Rows(np.empty(0, np.int64), all_but=True)
 
 
-@dataclass(frozen=True, slots=True)
-class AllOf:
-    """Passes chunks that pass every part."""
-
-    parts: tuple[Filter, ...]
-
-    def mask(self, reader: FieldReader, /) -> NDArray[np.bool_]:
-        return reduce(operator.and_, (part.mask(reader) for part in self.parts), reader.all())
-
-    def cover(self, reader: FieldReader, /) -> Cover | None:
-        known = [cover for part in self.parts if (cover := part.cover(reader)) is not None]
-        return min(known, key=lambda cover: cover.n_chunks, default=None)
+def rows_passing(session: Session, where: Mapping[str, Any]) -> tuple[Rows, list[str]]:
+    """Return the chunks that pass a filter, and the fields in it that no chunk has."""
+    evaluation = _Evaluation(session)
+    passing = evaluation.rows(where, 0)
+    return passing, [field for field in evaluation.fields if not evaluation.exists(field)]
 
 
-@dataclass(frozen=True, slots=True)
-class AnyOf:
-    """Passes chunks that pass at least one part."""
+class _Evaluation:
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self.fields: dict[str, None] = {}
 
-    parts: tuple[Filter, ...]
+    def rows(self, where: object, depth: int) -> Rows:
+        """Evaluate one level of a filter."""
+        if not isinstance(where, Mapping):
+            raise FilterError(f"a filter is a dict, got {_brief(where)}")
+        if depth > _DEEPEST:
+            raise FilterError(f"filters nest at most {_DEEPEST} levels deep")
+        passing = _ALL
+        for key, value in where.items():
+            if not isinstance(key, str):
+                raise FilterError(f"a filter's keys are field names, got {_brief(key)}")
+            if key in ("$and", "$or"):
+                passing &= self._combined(key, value, depth)
+            elif key == "$not":
+                passing &= ~self.rows(value, depth + 1)
+            elif key.startswith("$") and key not in _COLUMNS:
+                raise FilterError(
+                    f"unknown operator {key!r}; $and, $or and $not combine filters, and $id and "
+                    "$document_id are fields"
+                )
+            else:
+                passing &= self._field(key, value)
+        return passing
 
-    def mask(self, reader: FieldReader, /) -> NDArray[np.bool_]:
-        return reduce(operator.or_, (part.mask(reader) for part in self.parts), ~reader.all())
+    def _combined(self, name: str, parts: object, depth: int) -> Rows:
+        if not isinstance(parts, list | tuple) or not parts:
+            raise FilterError(f"{name} takes a list of filters, got {_brief(parts)}")
+        join = operator.and_ if name == "$and" else operator.or_
+        return reduce(join, (self.rows(part, depth + 1) for part in parts))
 
-    def cover(self, reader: FieldReader, /) -> Cover | None:
-        known = [cover for part in self.parts if (cover := part.cover(reader)) is not None]
-        if len(known) < len(self.parts):
-            return None
-        terms = frozenset().union(*(cover.terms for cover in known))
-        return Cover(terms, sum(cover.n_chunks for cover in known))
+    def _field(self, field: str, value: object) -> Rows:
+        field = storable(field)
+        if field not in _COLUMNS:
+            self.fields[field] = None
+        conditions = {"$eq": value}
+        if isinstance(value, Mapping):
+            conditions = dict(value)
+            if wrong := [name for name in conditions if name not in _OPERATORS.split()]:
+                raise FilterError(
+                    f"unknown operator {_brief(wrong[0])} for {field!r}; known are {_OPERATORS}; "
+                    f"a nested field is written {field + '.name'!r}"
+                )
+        passing = _ALL
+        for name, operand in conditions.items():
+            try:
+                value = plain(operand)
+            except ValueError as error:
+                raise FilterError(f"{field!r} cannot be compared: {error}") from error
+            passing &= self._condition(field, name, value)
+        return passing
 
+    def _condition(self, field: str, name: str, operand: Any) -> Rows:
+        if name in _NEGATED:
+            return ~self._condition(field, _NEGATED[name], operand)
+        if name == "$eq":
+            return self._equal(field, [operand])
+        if name in ("$in", "$any"):
+            return self._equal(field, _list(field, operand))
+        if name in _COMPARISONS:
+            return self._compared(field, name, operand)
+        if name == "$all":
+            items = _list(field, operand)
+            passing = self._equal(field, items) if items else _ALL
+            for item in items:
+                if not len(passing.rows):
+                    break  # a list of thousands costs no query each
+                passing &= self._equal(field, [item])
+            return passing
+        if name in ("$exists", "$is_empty"):
+            if not isinstance(operand, bool):
+                raise FilterError(f"{name} takes True or False, got {_brief(operand)}")
+            found = self._existing(field) if name == "$exists" else self._empty(field)
+            return found if operand else ~found
+        return self._text(field, name, operand)
 
-@dataclass(frozen=True, slots=True)
-class _Not:
-    part: Filter
+    # -- conditions ---------------------------------------------------------------------
 
-    def mask(self, reader: FieldReader, /) -> NDArray[np.bool_]:
-        return reader.all() & ~self.part.mask(reader)
+    def _select(self, field: str, condition: str, *operands: Any) -> Rows:
+        """Return the rows of facts of a field, or of a column, for which a condition holds."""
+        if field in _COLUMNS:
+            text = condition.replace("string", _COLUMNS[field]).replace("number", "NULL")
+            return self._found(f"SELECT row FROM $chunk WHERE {text}", *operands)
+        sql = f"SELECT row FROM $fact WHERE key = ANY(?) AND {condition}"
+        return self._found(sql, [field, f"{field}[]"], *operands)
 
-    def cover(self, reader: FieldReader, /) -> None:
-        return None
+    def _found(self, sql: str, *operands: Any) -> Rows:
+        rows = [row for (row,) in self._session.rows(sql, *operands)]
+        return Rows(np.unique(np.array(rows, np.int64)))
 
-
-def parse_filter(where: Mapping[str, Any]) -> Filter:
-    """Parse a filter.
-
-    Raises
-    ------
-    FilterError
-        If an operator, field or value is invalid; the message names it.
-
-    Examples
-    --------
-    >>> parse_filter({"year": {"$gt": 1999}}).field
-    'year'
-    >>> parse_filter({"year": {"$near": 1999}})
-    Traceback (most recent call last):
-    hebbgraph.errors.FilterError: unknown operator '$near' for 'year'; known are ...
-    """
-    budget = [_MAX_CONDITIONS]
-    return _parse(where, 0, budget)
-
-
-def joined(first: Any, second: Any) -> Any:
-    """Return a filter for chunks that pass both filters; None passes everything.
-
-    Parameters
-    ----------
-    first, second : dict, callable that takes a chunk, or None
-
-    Examples
-    --------
-    >>> joined({"lang": "en"}, {"year": 2024})
-    {'$and': [{'lang': 'en'}, {'year': 2024}]}
-    """
-    if first is None or second is None:
-        return second if first is None else first
-    if not (callable(first) or callable(second)):
-        return {"$and": [first, second]}
-    predicates = [
-        where if callable(where) else _as_predicate(parse_filter(where))
-        for where in (first, second)
-    ]
-    return lambda chunk: all(passes(chunk) for passes in predicates)
-
-
-def value_at(field: str, metadata: Mapping[str, Any]) -> Any:
-    """Return the value of a metadata field, by its name or by a dotted path; MISSING if none.
-
-    Examples
-    --------
-    >>> value_at("author.name", {"author": {"name": "Ida"}})
-    'Ida'
-    """
-    if field in metadata:
-        return metadata[field]
-    value: Any = metadata
-    for name in field.split("."):
-        if not isinstance(value, Mapping) or name not in value:
-            return MISSING
-        value = value[name]
-    return value
-
-
-def _as_predicate(where: Filter) -> Callable[[Any], bool]:
-    return lambda chunk: bool(where.mask(_ChunkFields(chunk))[0])
-
-
-@dataclass(frozen=True, slots=True)
-class _ChunkFields:
-    """Reads the fields of one chunk."""
-
-    chunk: Any
-
-    def where(self, field: str, predicate: Predicate) -> NDArray[np.bool_]:
-        return np.array([predicate(self._value(field))])
-
-    def _value(self, field: str) -> Any:
-        if field == "$id":
-            return self.chunk.id
-        if field == "$document_id":
-            return MISSING if self.chunk.document_id is None else self.chunk.document_id
-        if field in SPECIAL_FIELDS:
-            raise FilterError(f"{field} cannot be joined with a callable; write both as dicts")
-        return value_at(field, self.chunk.metadata)
-
-    def cover(self, field: str, predicate: Predicate) -> None:
-        return None
-
-    def all(self) -> NDArray[np.bool_]:
-        return np.ones(1, dtype=np.bool_)
-
-
-def _parse(where: object, depth: int, budget: list[int]) -> Filter:
-    if not isinstance(where, Mapping):
-        raise FilterError(f"a filter must be a dict, got {type(where).__name__}")
-    if depth > MAX_DEPTH:
-        raise FilterError(f"filters may nest at most {MAX_DEPTH} levels deep")
-    parts: list[Filter] = []
-    for key, value in where.items():
-        if not isinstance(key, str):
-            raise FilterError(f"a filter's keys are field names, got {brief(key)}")
-        if key in ("$and", "$or"):
-            if not isinstance(value, list | tuple) or not value:
-                raise FilterError(f"{key} takes a list of filters, got {brief(value)}")
-            inner = tuple(_parse(part, depth + 1, budget) for part in value)
-            parts.append(AllOf(inner) if key == "$and" else AnyOf(inner))
-        elif key == "$not":
-            parts.append(_Not(_parse(value, depth + 1, budget)))
-        elif key.startswith("$") and key not in SPECIAL_FIELDS:
+    def _equal(self, field: str, operands: list[Any]) -> Rows:
+        texts = [item for item in operands if isinstance(item, str)]
+        flags = [int(item) for item in operands if isinstance(item, bool)]
+        numbers = [
+            comparable(item)
+            for item in operands
+            if isinstance(item, int | float) and not isinstance(item, bool)
+        ]
+        if any(isinstance(item, list | dict) for item in operands):
             raise FilterError(
-                f"unknown operator {key!r}; combine filters with $and, $or and $not; "
-                f"special fields are {', '.join(SPECIAL_FIELDS)}"
+                f"{field!r} is compared with a list or an object; elements are compared by $in, "
+                f"$any and $all, nested fields by {field + '.name'!r}"
             )
-        else:
-            parts.extend(_conditions(key, value, budget))
-    return parts[0] if len(parts) == 1 else AllOf(tuple(parts))
+        passing = ~_ALL
+        if texts:
+            passing |= self._texts(field, "= ANY(?)", texts, {len(text) > LONG for text in texts})
+        if field in _COLUMNS:
+            return passing | self._select(field, "string IS NULL") if None in operands else passing
+        if numbers:
+            passing |= self._select(field, "number = ANY(?) AND string IS NULL", numbers)
+        if flags:
+            passing |= self._select(field, "number = ANY(?) AND string = 'bool'", flags)
+        if None in operands:
+            passing |= self._select(field, "number IS NULL AND string IS NULL")
+        return passing
+
+    def _texts(self, field: str, condition: str, operand: Any, are_long: set[bool]) -> Rows:
+        """Return the rows with a text of some sizes for which a condition holds."""
+        passing = ~_ALL
+        for is_long in are_long:  # each size has an index
+            size = f"length(string) {'>' if is_long else '<='} {LONG}"
+            passing |= self._select(
+                field, f"string {condition} AND number IS NULL AND {size}", operand
+            )
+        return passing
+
+    def _compared(self, field: str, name: str, operand: Any) -> Rows:
+        sign = _COMPARISONS[name]
+        if isinstance(operand, str):
+            return self._texts(field, f"{sign} ?", operand, {False, True})
+        if isinstance(operand, bool) or not isinstance(operand, int | float):
+            raise FilterError(
+                f"{field!r} is compared with {_brief(operand)}; {name} takes a number, text or a "
+                "date"
+            )
+        return self._select(field, f"number {sign} ? AND string IS NULL", comparable(operand))
+
+    def _text(self, field: str, name: str, operand: Any) -> Rows:
+        if name == "$contains" and not isinstance(operand, str):
+            return self._equal(f"{field}[]", [operand])
+        if not isinstance(operand, str):
+            raise FilterError(f"{name} takes a str for {field!r}, got {_brief(operand)}")
+        if name == "$text_match_insensitive":
+            wanted = operand.casefold()
+            rows = [row for row, text in self._strings(field) if wanted in text.casefold()]
+            return Rows(np.unique(np.array(rows, np.int64)))
+        # Only texts that hold the operand change when it is replaced; all hold the empty one.
+        holds = "replace(string, ?, '') <> string" if operand else "string IS NOT NULL AND ? = ''"
+        holds += " AND number IS NULL"
+        if name == "$text_match" or field in _COLUMNS:
+            return self._select(field, holds, operand)
+        inside = self._found(f"SELECT row FROM $fact WHERE key = ? AND {holds}", field, operand)
+        return inside | self._equal(f"{field}[]", [operand])
+
+    def _strings(self, field: str) -> list[tuple[int, str]]:
+        """Return the row of each text of a field, and the text."""
+        if field in _COLUMNS:
+            column = _COLUMNS[field]
+            return self._session.rows(f"SELECT row, {column} FROM $chunk WHERE {column} <> ''")
+        sql = "SELECT row, string FROM $fact WHERE key = ANY(?) AND number IS NULL AND string <> ''"
+        return self._session.rows(sql, [field, f"{field}[]"])
+
+    def _existing(self, field: str) -> Rows:
+        if field in _COLUMNS:
+            return self._select(field, "string IS NOT NULL")
+        found = self._select(field, "row IS NOT NULL")
+        for start in (field, f"{field}[]"):  # objects, and those in lists
+            sql = "SELECT row FROM $fact WHERE key >= ? AND key < ?"
+            found |= self._found(sql, f"{start}.", f"{start}/")
+        return found
+
+    def _empty(self, field: str) -> Rows:
+        condition = "(string IS NULL OR string = '') AND number IS NULL"
+        if field in _COLUMNS:
+            return self._select(field, condition)
+        blank = self._found(f"SELECT row FROM $fact WHERE key = ? AND {condition}", field)
+        return ~self._existing(field) | blank
+
+    def exists(self, field: str) -> bool:
+        """Return whether any chunk has a field."""
+        sql = "SELECT 1 FROM $fact WHERE key = ANY(?) OR (key >= ? AND key < ?) LIMIT 1"
+        return bool(self._session.rows(sql, [field, f"{field}[]"], f"{field}.", f"{field}/"))
 
 
-def _conditions(field: str, value: object, budget: list[int]) -> list[Filter]:
-    is_operators = (
-        isinstance(value, Mapping)
-        and bool(value)
-        and all(isinstance(key, str) and key.startswith("$") for key in value)
-    )
-    if isinstance(value, Mapping) and value and all(f"${key}" in OPERATORS for key in value):
-        name = next(iter(value))
-        raise FilterError(
-            f"{field!r} is compared by '${name}', got {name!r}; if it is an object with such a "
-            f"field, write {{'$eq': {brief(value)}}}"
-        )
-    operators = value if is_operators else {"$eq": value}
-    assert isinstance(operators, Mapping)
-    conditions: list[Filter] = []
-    for name, operand in operators.items():
-        budget[0] -= 1
-        if budget[0] < 0:
-            raise FilterError(f"a filter may have at most {_MAX_CONDITIONS} conditions")
-        maker = OPERATORS.get(name)
-        if maker is None:
-            known = " ".join(OPERATORS)
-            raise FilterError(f"unknown operator {name!r} for {field!r}; known are {known}")
-        conditions.append(Condition(field, maker(field, operand), name, operand))
-    return conditions
+def _list(field: str, operand: Any) -> list[Any]:
+    if not isinstance(operand, list):
+        raise FilterError(f"a list of values fits {field!r}, got {_brief(operand)}")
+    return operand

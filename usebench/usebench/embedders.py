@@ -1,13 +1,8 @@
-"""From texts to vectors: a model, or latent semantic analysis.
-
-An embedder counts the texts that it embeds (``model_calls``), and the seconds that a shared cache
-saved (``model_seconds``), so that the cache does not change the cost of a system.
-"""
+"""From texts to vectors: a model, or latent semantic analysis."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from time import perf_counter
 from typing import Any, Protocol
 
 import numpy as np
@@ -26,8 +21,6 @@ class Embedder(Protocol):
     """What the drivers that use vectors need."""
 
     name: str
-    model_calls: int
-    model_seconds: float
 
     def prepare(self, texts: Sequence[str], /) -> None:
         """Read the corpus first; models do not need it."""
@@ -57,8 +50,6 @@ class Lsa:
     def __init__(self, *, dimensions: int = 128, sample: int = 2000) -> None:
         self.dimensions = dimensions
         self.sample = sample
-        self.model_calls = 0
-        self.model_seconds = 0.0
         self._columns: dict[str, int] = {}
         self._idf: Vectors = np.zeros(0, dtype=np.float32)
         self._directions: Vectors = np.zeros((0, 0), dtype=np.float32)
@@ -111,12 +102,10 @@ class Model:
     """
 
     _loaded: dict[str, Any] = {}  # noqa: RUF012 (shared on purpose)
-    _cache: dict[tuple[str, str], tuple[Vectors, float]] = {}  # noqa: RUF012
+    _cache: dict[tuple[str, str], Vectors] = {}  # noqa: RUF012
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.model_calls = 0
-        self.model_seconds = 0.0
         if name not in self._loaded:
             try:
                 from sentence_transformers import SentenceTransformer
@@ -132,16 +121,11 @@ class Model:
 
     def embed(self, texts: Sequence[str], /) -> Vectors:
         """Embed new texts, and look up the others."""
-        self.model_calls += len(texts)
         new = [text for text in dict.fromkeys(texts) if (self.name, text) not in self._cache]
-        self.model_seconds += sum(self._cache[self.name, t][1] for t in texts if t not in set(new))
         if new:
-            began = perf_counter()
             vectors = self._loaded[self.name].encode(
-                new, batch_size=8, normalize_embeddings=True, show_progress_bar=False
+                new, batch_size=32, normalize_embeddings=True, show_progress_bar=False
             )
-            each = (perf_counter() - began) / len(new)
-            self._cache.update(
-                {(self.name, text): (v, each) for text, v in zip(new, vectors, strict=True)}
-            )
-        return np.stack([self._cache[self.name, text][0] for text in texts])
+            for text, vector in zip(new, vectors, strict=True):
+                self._cache[self.name, text] = vector
+        return np.stack([self._cache[self.name, text] for text in texts])

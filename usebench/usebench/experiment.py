@@ -16,15 +16,16 @@ from usebench.bootstrap import paired_bootstrap
 from usebench.errors import ParameterError
 from usebench.metrics import METRICS
 from usebench.prequential import PARTS, UNTAUGHT, Run, parts, run_stream
+from usebench.protocol import close
 from usebench.records import UseSet
-from usebench.regret import regret_curve
-from usebench.systems import ARMS, System
+from usebench.systems import System
 from usebench.unlearning import measure_unlearning
 
 __all__ = ["MAIN", "run", "versions"]
 
-#: The default metric of gains, regret and robustness.
+#: The metric that tables show by default.
 MAIN = "R@5"
+_PACKAGES = ("bm25s", "numpy", "PyStemmer", "sentence-transformers", "hebbgraph")
 
 
 def run(
@@ -51,7 +52,7 @@ def run(
     seed : int
         Of wrong feedback and of the intervals.
     metric : str
-        Of :data:`usebench.metrics.METRICS`, for gains, regret and robustness.
+        Of :data:`usebench.metrics.METRICS`, for the tables.
     unlearning : bool
         Whether to measure forgetting, which takes one more run of each system that can forget.
     on_system : callable, optional
@@ -80,15 +81,12 @@ def run(
             if on_system is not None:
                 on_system(f"{uses.name}: {system.name}, feedback: {kind}")
             runs[kind] = run_stream(retriever, uses, kind=kind, k=k, seed=seed)
-        close = getattr(retriever, "close", None)
-        if close is not None:
-            close()
-        result = _system(system.name, runs, part_of, seed, metric)
+        close(retriever)
+        result = _figures(system.name, runs, part_of, seed, metric)
         if unlearning and learns:
             exact = measure_unlearning(system.make, uses, k=k, seed=seed)
             result["unlearning"] = exact and {name: asdict(each) for name, each in exact.items()}
         results.append(result)
-    _compare(results, part_of, kinds, seed)
     return {
         "name": uses.name,
         "order": uses.order,
@@ -106,16 +104,14 @@ def run(
 
 def versions() -> dict[str, str]:
     """Return the versions of the packages that figures depend on."""
-    names = ["bm25s", "numpy", "PyStemmer"]
-    names += ["sentence-transformers", "langgraph", "mem0ai", "hebbgraph", "hebbgraph-bench"]
     installed = {"usebench": __version__, "python": platform.python_version()}
-    for name in names:
+    for name in _PACKAGES:
         with contextlib.suppress(PackageNotFoundError):
             installed[name] = version(name)
     return installed
 
 
-def _system(
+def _figures(
     name: str, runs: dict[str, Run], part_of: Sequence[str], seed: int, metric: str
 ) -> dict[str, Any]:
     untaught = runs[UNTAUGHT].values
@@ -125,7 +121,10 @@ def _system(
             "feedbacks": len(each.log),
             "means": {metric: _by_part(values, part_of) for metric, values in each.values.items()},
             "values": [round(value, 6) for value in each.values[metric]],
-            "cost": each.cost.as_dict(),
+            "milliseconds": {
+                what: {"total": round(sum(times), 1), "median": round(float(np.median(times)), 4)}
+                for what, times in each.milliseconds.items()
+            },
         }
         if kind != UNTAUGHT:
             figures[kind]["minus_untaught"] = {
@@ -133,36 +132,6 @@ def _system(
                 for metric in METRICS
             }
     return {"name": name, "learns": len(runs) > 1, "runs": figures}
-
-
-def _compare(
-    results: Sequence[dict[str, Any]], part_of: Sequence[str], kinds: Sequence[str], seed: int
-) -> None:
-    """Add the regret of each system against itself untaught, and against the simple arms."""
-    if not kinds:
-        return
-    first = kinds[0]
-    against = {result["name"]: _used(result, first)["values"] for result in results}
-    for result in results:
-        ours = against[result["name"]]
-        others = {
-            "untaught": result["runs"][UNTAUGHT]["values"],
-            **{arm: against[arm] for arm in ARMS if arm in against and arm != result["name"]},
-        }
-        result["regret"] = {
-            name: {
-                "curve": regret_curve(ours, theirs),
-                "minus": _difference(ours, theirs, part_of, seed),
-            }
-            for name, theirs in others.items()
-            if ours
-        }
-
-
-def _used(result: dict[str, Any], kind: str) -> dict[str, Any]:
-    """Return the run under a kind of feedback; without learning, the only run."""
-    runs: dict[str, dict[str, Any]] = result["runs"]
-    return runs.get(kind, runs[UNTAUGHT])
 
 
 def _named(part_of: Sequence[str]) -> list[str]:

@@ -7,17 +7,16 @@ to grades; those with a positive grade are relevant. Every value lies in [0, 1].
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from usebench.errors import ParameterError
 
 __all__ = [
     "METRICS",
     "all_relevant_at_k",
-    "hit_at_k",
+    "credited",
     "judge",
     "ndcg_at_k",
-    "precision_at_k",
     "recall_at_k",
     "reciprocal_rank",
 ]
@@ -48,28 +47,6 @@ def all_relevant_at_k(ranked: Sequence[str], relevant: Mapping[str, int], k: int
     1.0
     """
     return float(_gold(relevant).issubset(_first(ranked, k)))
-
-
-def hit_at_k(ranked: Sequence[str], relevant: Mapping[str, int], k: int) -> float:
-    """1 if any relevant passage is among the first ``k``, else 0 (hit@k, success@k).
-
-    Examples
-    --------
-    >>> hit_at_k(["x", "a"], {"a": 1, "b": 1}, 2)
-    1.0
-    """
-    return float(not _gold(relevant).isdisjoint(_first(ranked, k)))
-
-
-def precision_at_k(ranked: Sequence[str], relevant: Mapping[str, int], k: int) -> float:
-    """Share of relevant passages in the first ``k``; missing ones count as not relevant (P@k).
-
-    Examples
-    --------
-    >>> precision_at_k(["a", "x"], {"a": 1, "b": 1}, 4)
-    0.25
-    """
-    return len(_gold(relevant).intersection(_first(ranked, k))) / k
 
 
 def reciprocal_rank(ranked: Sequence[str], relevant: Mapping[str, int], k: int) -> float:
@@ -126,7 +103,9 @@ METRICS: dict[str, Callable[[Sequence[str], Mapping[str, int]], float]] = {
 }
 
 
-def judge(ranked: Sequence[str], relevant: Mapping[str, int]) -> dict[str, float]:
+def judge(
+    ranked: Sequence[str], relevant: Mapping[str, int], also: Collection[str] = ()
+) -> dict[str, float]:
     """Judge a ranking by every metric of :data:`METRICS`.
 
     Examples
@@ -134,7 +113,34 @@ def judge(ranked: Sequence[str], relevant: Mapping[str, int]) -> dict[str, float
     >>> judge(["x", "a"], {"a": 1})["MRR"]
     0.5
     """
+    ranked = credited(ranked, relevant, also) if also else ranked
     return {name: metric(ranked, relevant) for name, metric in METRICS.items()}
+
+
+def credited(
+    ranked: Sequence[str], relevant: Mapping[str, int], also: Collection[str]
+) -> list[str]:
+    """Let each id of ``also`` trade places with a relevant one that is not ranked above it.
+
+    So each relevant passage counts once.
+
+    Examples
+    --------
+    >>> credited(["x", "b", "c", "a"], {"a": 1}, ["b", "c"])
+    ['x', 'a', 'c', 'b']
+    """
+    missing = dict.fromkeys(relevant)
+    traded: dict[str, str] = {}
+    judged = []
+    for id_ in ranked:
+        if id_ in also and missing:
+            stood_for, _ = missing.popitem()
+            traded[stood_for] = id_
+            judged.append(stood_for)
+        else:
+            missing.pop(id_, None)
+            judged.append(traded.get(id_, id_))
+    return judged
 
 
 def _gold(relevant: Mapping[str, int]) -> set[str]:

@@ -12,11 +12,12 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from time import perf_counter
 
 from usebench import feedback as people
-from usebench.cost import Cost, size_of
 from usebench.errors import ParameterError
 from usebench.metrics import METRICS, judge
 from usebench.protocol import Retriever
@@ -42,13 +43,21 @@ class Run:
         The value of each scored question by metric, in the order of the stream.
     log : list of Feedback
         The feedback given, in order.
-    cost : Cost
+    milliseconds : dict of str to list of float
+        Wall time of each call of ``add``, ``search`` and ``feedback``.
     """
 
     kind: str
     values: dict[str, list[float]] = field(default_factory=lambda: {name: [] for name in METRICS})
     log: list[Feedback] = field(default_factory=list)
-    cost: Cost = field(default_factory=Cost)
+    milliseconds: dict[str, list[float]] = field(default_factory=dict)
+
+    @contextmanager
+    def clock(self, method: str) -> Iterator[None]:
+        """Measure one call."""
+        began = perf_counter()
+        yield
+        self.milliseconds.setdefault(method, []).append((perf_counter() - began) * 1e3)
 
 
 def parts(events: Sequence[Event]) -> list[str]:
@@ -102,19 +111,14 @@ def run_stream(
     """
     run = Run(kind)
     events = uses.events if kind == UNTAUGHT else people.stream(uses.events, kind, seed=seed)
-    before: list[int | None] = []
-    after: list[int | None] = []
     for memory in uses.memories:
         system.reset()
         passages = [passage for passage in uses.passages if passage.memory == memory]
-        with run.cost.clock("add", system):
+        with run.clock("add"):
             system.add(passages)
-        before.append(size_of(system))
         for event in events:
             if event.memory == memory:
                 _step(system, event, run, k, seed)
-        after.append(size_of(system))
-    run.cost.bytes_before, run.cost.bytes_after = _sum(before), _sum(after)
     return run
 
 
@@ -122,21 +126,16 @@ def _step(system: Retriever, event: Event, run: Run, k: int, seed: int) -> None:
     taught = event.taught and run.kind != UNTAUGHT
     shown: Sequence[str] = ()
     if event.scored or (taught and event.shows):
-        with run.cost.clock("search", system):
+        with run.clock("search"):
             shown = list(dict.fromkeys(system.search(event.question, k)))[:k]
         if invalid := [id_ for id_ in shown if not isinstance(id_, str)]:
             raise ParameterError(
                 f"{type(system).__name__}.search returns ids of passages, got {invalid[0]!r:.80}"
             )
     if event.scored:
-        for name, value in judge(shown, event.relevant).items():
+        for name, value in judge(shown, event.relevant, event.also).items():
             run.values[name].append(value)
     if taught and (feedback := people.say(event, shown, run.kind, seed=seed)) is not None:
         run.log.append(feedback)
-        with run.cost.clock("feedback", system):
+        with run.clock("feedback"):
             system.feedback(**asdict(feedback))
-
-
-def _sum(sizes: Sequence[int | None]) -> int | None:
-    known = [size for size in sizes if size is not None]
-    return sum(known) if len(known) == len(sizes) else None

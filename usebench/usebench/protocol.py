@@ -7,15 +7,14 @@ from typing import Protocol, runtime_checkable
 
 from usebench.records import Passage
 
-__all__ = ["Forgetful", "Retriever", "Sized"]
+__all__ = ["Forgetful", "Retriever", "close"]
 
 
 class Retriever(Protocol):
     """A retriever that may learn.
 
-    Optional are ``forget`` (:class:`Forgetful`), ``nbytes`` (:class:`Sized`), ``close()``, and the
-    numbers ``model_calls`` (texts sent to a model so far) and ``model_seconds`` (model time saved
-    by a cache). ``learns = False`` saves the second run of a retriever that ignores feedback.
+    Optional are ``forget`` (:class:`Forgetful`) and ``close()``. ``learns = False`` saves the
+    second run of a retriever that ignores feedback.
     """
 
     def reset(self) -> None:
@@ -54,10 +53,7 @@ class Forgetful(Protocol):
         ...
 
 
-@runtime_checkable
-class Sized(Protocol):
-    """A retriever that knows its size; for others, the size of the pickle counts."""
-
-    def nbytes(self) -> int:
-        """Return the size in bytes, without models."""
-        ...
+def close(system: object) -> None:
+    """Close a retriever, if it can be closed."""
+    if callable(end := getattr(system, "close", None)):
+        end()

@@ -81,6 +81,8 @@ class Event:
         The actor lies; see :mod:`usebench.feedback`.
     part : str
         The part of the questions that it belongs to, by default ``shares`` or ``rest``.
+    also : tuple of str
+        Passages that may stand for a relevant one each.
     """
 
     id: str
@@ -94,6 +96,7 @@ class Event:
     memory: str = ""
     hostile: bool = False
     part: str = ""
+    also: tuple[str, ...] = ()
 
     @property
     def gold(self) -> frozenset[str]:

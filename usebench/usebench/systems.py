@@ -15,22 +15,25 @@ from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import entry_points
 
-from usebench.arms.cache import MostCited, QueryCache, SharedTerms, SharedVectors
+from usebench.arms.cache import QueryCache, SharedTerms, SharedVectors
 from usebench.arms.expansion import DocumentExpansion, RelevanceModel
-from usebench.arms.vectors import ErmVectors, LinearAdapter, MovedQuestions, Rocchio
+from usebench.arms.vectors import ErmVectors, Rocchio
 from usebench.arms.weighted import WeightedSum
-from usebench.drivers.memories import HelaMem, LangGraphStore, Mem0
-from usebench.drivers.static import Bm25, Dense, Fusion, Recent
 from usebench.embedders import Embedder, Lsa, Model
 from usebench.errors import MissingError, ParameterError
-from usebench.protocol import Retriever
+from usebench.protocol import Retriever, close
+from usebench.searches import Bm25, Dense, Fusion
 
-__all__ = ["ARMS", "DEFAULT", "System", "available", "systems"]
+__all__ = ["BUILT_IN", "System", "available", "systems"]
 
 GROUP = "usebench.systems"
 
-#: The simple arms that regret compares with.
-ARMS = (
+#: Four searches that learn nothing, and seven simple ways to learn.
+BUILT_IN = (
+    "bm25",
+    "dense",
+    "fusion",
+    "weighted",
     "cache",
     "expansion",
     "rm3",
@@ -39,8 +42,6 @@ ARMS = (
     "weighted+expansion",
     "weighted+expansion+erm",
 )
-#: The systems that run by default.
-DEFAULT = ("bm25", "dense", "fusion", "weighted", *ARMS)
 
 _METHODS = ("reset", "add", "search", "feedback")
 _KEYWORDS = ("question", "shown", "cited", "rejected", "ratings", "actor", "when")
@@ -76,69 +77,60 @@ def systems(names: Iterable[str], *, model: ModelLike = None) -> list[System]:
     MissingError
         If a system needs a package that is not installed.
     """
-    known = _built_in(model)
     chosen = []
     for name in dict.fromkeys(names):
-        if name in known:
-            make = known[name]
+        make: Callable[[], Retriever]
+        if name in BUILT_IN:
+            make = partial(_built_in, name, model)
         elif ":" in name:
             make = _own(name)
         else:
             make = _entry_point(name)
         retriever = make()  # fail now, not after hours of other systems
         _check(name, retriever)
-        close = getattr(retriever, "close", None)
-        if close is not None:
-            close()
+        close(retriever)
         chosen.append(System(name, make))
     return chosen
 
 
-def available(model: str | None = None) -> dict[str, str]:
+def available() -> dict[str, str]:
     """Return what each named system lacks to run here; "" if nothing."""
-    states = {}
-    for name in [*_built_in(model), *sorted(point.name for point in entry_points(group=GROUP))]:
+    states = dict.fromkeys(BUILT_IN, "")
+    for point in entry_points(group=GROUP):
         try:
-            systems([name], model=model)
-            states[name] = ""
+            systems([point.name])
+            states[point.name] = ""
         except (MissingError, ImportError) as error:
-            states[name] = str(error)
+            states[point.name] = str(error)
     return states
 
 
-def _built_in(model: ModelLike) -> dict[str, Callable[[], Retriever]]:
-    def embedder() -> Embedder:
-        if callable(model):
-            return model()
-        return Model(model) if model else Lsa()
+def _built_in(name: str, model: ModelLike) -> Retriever:
+    """Make a system that is built in."""
+    if name == "cache" and model is None:
+        return QueryCache(Bm25(), SharedTerms, threshold=0.3)
+    if name in _WITHOUT_MODEL:
+        return _WITHOUT_MODEL[name]()
+    embedder = model() if callable(model) else Model(model) if model else Lsa()
+    if name == "cache":
+        return QueryCache(Bm25(), partial(SharedVectors, embedder), threshold=0.5)
+    if name == "fusion":
+        return Fusion([Bm25(), Dense(embedder)])
+    if name.startswith("weighted"):
+        return WeightedSum(embedder, expand="expansion" in name, move="erm" in name)
+    return _ON_VECTORS[name](embedder)
 
-    def cached() -> Retriever:
-        if model is None:
-            return QueryCache(Bm25(), SharedTerms, threshold=0.3)
-        return QueryCache(Bm25(), partial(SharedVectors.of, embedder()), threshold=0.5)
 
-    def dense() -> Retriever:
-        return Dense(embedder())
-
-    return {
-        "bm25": Bm25,
-        "dense": dense,
-        "fusion": lambda: Fusion([Bm25, dense]),
-        "weighted": lambda: WeightedSum(embedder()),
-        "recent": Recent,
-        "cache": cached,
-        "most-cited": lambda: MostCited(Bm25()),
-        "expansion": DocumentExpansion,
-        "weighted+expansion": lambda: WeightedSum(embedder(), expand=True),
-        "weighted+expansion+erm": lambda: WeightedSum(embedder(), expand=True, move=True),
-        "rm3": RelevanceModel,
-        "erm": lambda: ErmVectors(embedder()),
-        "rocchio": lambda: MovedQuestions(embedder(), Rocchio),
-        "adapter": lambda: MovedQuestions(embedder(), LinearAdapter),
-        "langmem": lambda: LangGraphStore(embedder()),
-        "mem0": lambda: Mem0(embedder()),
-        "hela-mem": lambda: HelaMem(embedder()),
-    }
+_ON_VECTORS: dict[str, Callable[[Embedder], Retriever]] = {
+    "dense": Dense,
+    "erm": ErmVectors,
+    "rocchio": Rocchio,
+}
+_WITHOUT_MODEL: dict[str, Callable[[], Retriever]] = {
+    "bm25": Bm25,
+    "expansion": DocumentExpansion,
+    "rm3": RelevanceModel,
+}
 
 
 def _own(name: str) -> Callable[[], Retriever]:

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from usebench.prequential import SHARES, UNTAUGHT
-from usebench.systems import ARMS
 
-__all__ = ["all_tables", "cost", "depth", "gains", "regrets", "robustness", "unlearned"]
+__all__ = ["all_tables", "cost", "gains", "markdown", "number", "robustness", "signed", "unlearned"]
 
 
 def all_tables(results: Sequence[dict[str, Any]]) -> str:
@@ -22,8 +21,9 @@ def all_tables(results: Sequence[dict[str, Any]]) -> str:
             f" events ({result['order']}), {scored['all']} questions scored"
             f" ({', '.join(f'{part}: {scored[part]}' for part in _parts(result))})."
         )
-        tables = [gains, depth, regrets, robustness, unlearned, cost]
-        blocks += [text for table in tables if (text := table(result))]
+        blocks += [
+            text for table in (gains, robustness, unlearned, cost) if (text := table(result))
+        ]
     return "\n\n".join(blocks) + "\n"
 
 
@@ -32,111 +32,108 @@ def gains(result: dict[str, Any]) -> str:
     kind, metric = _kind(result), result["metric"]
     rows = []
     for system in result["systems"]:
-        run = system["runs"].get(kind, system["runs"][UNTAUGHT])
+        run = _run(system, kind)
         means, before = run["means"][metric], system["runs"][UNTAUGHT]["means"][metric]
         by = run.get("minus_untaught", {}).get(metric, {})
-        cells = [_number(before.get("all")), _number(means.get("all")), _signed(by.get("all"))]
+        cells = [number(before.get("all")), number(means.get("all")), signed(by.get("all"))]
         for part in _parts(result):
-            cells += [_number(means.get(part)), _signed(by.get(part))]
+            cells += [number(means.get(part)), signed(by.get(part))]
         rows.append([system["name"], *cells])
     heads = ["system", "untaught", "in use", "by use"]
     heads += [head for part in _parts(result) for head in (part, "by use")]
     if not any(system["learns"] for system in result["systems"]):
         heads, rows = heads[:2], [row[:2] for row in rows]
-    return _table(f"{metric}, asked before taught", heads, rows)
-
-
-def depth(result: dict[str, Any]) -> str:
-    """Return every metric in use, over all scored questions."""
-    kind = _kind(result)
-    rows = []
-    for system in result["systems"]:
-        means = system["runs"].get(kind, system["runs"][UNTAUGHT])["means"]
-        rows.append([system["name"], *(_number(values.get("all")) for values in means.values())])
-    return _table("All metrics", ["system", *means], rows)
-
-
-def regrets(result: dict[str, Any]) -> str:
-    """Return the regret at the end against untaught and each simple arm; below 0 is ahead."""
-    systems = [system for system in result["systems"] if system["learns"]]
-    among = {name for system in systems for name in system["regret"]}
-    names = [name for name in ("untaught", *ARMS) if name in among]
-    rows = []
-    for system in systems:
-        cells = []
-        for name in names:
-            regret = system["regret"].get(name)
-            cells.append(f"{regret['curve'][-1]:+.1f} {_mark(regret)}" if regret else "–")
-        rows.append([system["name"], *cells])
-    title = (
-        f"Regret: questions' worth of {result['metric']} lost against each, below 0 is ahead"
-        " (* the interval of the mean leaves out 0)"
-    )
-    return _table(title, ["system", *(f"against {name}" for name in names)], rows)
+    return markdown(f"{metric}, asked before taught", heads, rows)
 
 
 def robustness(result: dict[str, Any]) -> str:
     """Return the gains under each kind of feedback, over the questions that share."""
-    kinds = [kind for kind in _runs(result) if kind != UNTAUGHT]
+    kinds = [kind for kind in _kinds(result) if kind != UNTAUGHT]
     metric, part = result["metric"], _parts(result)[0]
     rows = [
         [
             system["name"],
-            *(_signed(system["runs"][kind]["minus_untaught"][metric].get(part)) for kind in kinds),
+            *(signed(system["runs"][kind]["minus_untaught"][metric].get(part)) for kind in kinds),
         ]
         for system in result["systems"]
         if system["learns"]
     ]
     if len(kinds) < 2:
         return ""
-    return _table(f"{metric} by use, on {part}, by who says what", ["system", *kinds], rows)
+    return markdown(f"{metric} by use, on {part}, by who says what", ["system", *kinds], rows)
 
 
 def unlearned(result: dict[str, Any]) -> str:
     """Return how exactly lessons were undone."""
     rows = []
     for system in result["systems"]:
-        if "unlearning" not in system:
-            continue
-        exact = system["unlearning"]
-        cells = [_exactness(exact.get(name)) for name in ("liars", "all")] if exact else ["–", "–"]
-        rows.append([system["name"], *cells])
+        if "unlearning" in system:
+            exact = system["unlearning"] or {}
+            cells = [_exactness(exact.get(name)) for name in ("liars", "all")]
+            rows.append([system["name"], *cells])
     heads = ["system", "liars forgotten", "all forgotten"]
-    return _table(
-        "Unlearning: rankings equal to those before the lessons (change of R@5)", heads, rows
-    )
+    title = "Unlearning: rankings equal to those before the lessons (change of R@5)"
+    return markdown(title, heads, rows)
 
 
 def cost(result: dict[str, Any]) -> str:
-    """Return time, space and calls of a model."""
+    """Return the wall time of each call."""
     kind = _kind(result)
     rows = []
     for system in result["systems"]:
-        figures = system["runs"].get(kind, system["runs"][UNTAUGHT])["cost"]
-        times, calls = figures["milliseconds"], figures["model_calls"]
-        before, after = figures["bytes_before"], figures["bytes_after"]
-        searches = times.get("search", {"calls": 0, "median": 0.0, "p95": 0.0})
-        lessons = times.get("feedback")
-        rows.append(
-            [
-                system["name"],
-                f"{times['add']['total'] / result['passages']:.2f}",
-                f"{searches['median']:.2f}",
-                f"{searches['p95']:.2f}",
-                f"{lessons['median']:.2f}" if lessons else "–",
-                f"{before / result['passages']:.0f}" if before is not None else "–",
-                f"{(after - before) / lessons['calls']:.0f}" if lessons and after else "–",
-                f"{calls.get('search', 0) / (searches['calls'] or 1):.1f}",
-                f"{figures['processor_seconds']:.1f}",
-            ]
-        )
-    heads = ["system", "ms to add a passage", "ms to search", "p95", "ms to learn"]
-    heads += ["bytes a passage", "bytes a lesson", "model calls a search", "processor seconds"]
-    return _table("Cost", heads, rows)
+        times = _run(system, kind)["milliseconds"]
+        passage = times["add"]["total"] / result["passages"]
+        medians = [f"{times[what]['median']:.2f}" if what in times else "–" for what in _CALLS]
+        rows.append([system["name"], f"{passage:.2f}", *medians])
+    heads = ["system", "to add a passage", "to search (median)", "to learn (median)"]
+    return markdown("Milliseconds", heads, rows)
 
 
-def _runs(result: dict[str, Any]) -> list[str]:
+_CALLS = ("search", "feedback")
+
+
+def markdown(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table, or an empty text without rows."""
+    if not rows:
+        return ""
+    lines = [f"| {' | '.join(heads)} |", f"|---{'|---:' * (len(heads) - 1)}|"]
+    lines += [f"| {' | '.join(row)} |" for row in rows]
+    return f"**{title}**\n\n" + "\n".join(lines)
+
+
+def number(value: float | None) -> str:
+    """Return a value in [0, 1] with three digits.
+
+    Examples
+    --------
+    >>> number(0.25), number(1.0), number(None)
+    ('.250', '1.000', '–')
+    """
+    return "–" if value is None else f"{value:.3f}".replace("0.", ".", 1)
+
+
+def signed(by: dict[str, float] | None) -> str:
+    """Return a difference and its interval.
+
+    Examples
+    --------
+    >>> signed({"mean": 0.25, "low": -0.125, "high": 0.5})
+    '+.250 [−.125, +.500]'
+    """
+    if by is None:
+        return "–"
+    text = f"{by['mean']:+.3f} [{by['low']:+.3f}, {by['high']:+.3f}]"
+    return text.replace("+0.", "+.").replace("-0.", "−.").replace("-", "−")
+
+
+def _kinds(result: dict[str, Any]) -> list[str]:
     return list(dict.fromkeys(kind for system in result["systems"] for kind in system["runs"]))
+
+
+def _run(system: dict[str, Any], kind: str) -> dict[str, Any]:
+    """Return the run under a kind of feedback; of a system that learns nothing, its only run."""
+    runs: dict[str, dict[str, Any]] = system["runs"]
+    return runs.get(kind, runs[UNTAUGHT])
 
 
 def _parts(result: dict[str, Any]) -> list[str]:
@@ -147,34 +144,8 @@ def _parts(result: dict[str, Any]) -> list[str]:
 
 def _kind(result: dict[str, Any]) -> str:
     """Return the first kind of feedback that ran."""
-    return next((kind for kind in _runs(result) if kind != UNTAUGHT), UNTAUGHT)
-
-
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}".replace("0.", ".", 1)
-
-
-def _signed(by: dict[str, float] | None) -> str:
-    if by is None:
-        return "–"
-    text = f"{by['mean']:+.3f} [{by['low']:+.3f}, {by['high']:+.3f}]"
-    return text.replace("+0.", "+.").replace("-0.", "−.").replace("-", "−")
-
-
-def _mark(regret: dict[str, Any]) -> str:
-    by = regret["minus"]["all"]
-    return "*" if by["low"] > 0 or by["high"] < 0 else ""
+    return next((kind for kind in _kinds(result) if kind != UNTAUGHT), UNTAUGHT)
 
 
 def _exactness(exact: dict[str, float] | None) -> str:
-    if exact is None:
-        return "–"
-    return f"{exact['same']:.0%} ({exact['change']:+.3f})"
-
-
-def _table(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    if not rows:
-        return ""
-    lines = [f"| {' | '.join(heads)} |", f"|---{'|---:' * (len(heads) - 1)}|"]
-    lines += [f"| {' | '.join(cell.strip() for cell in row)} |" for row in rows]
-    return f"**{title}**\n\n" + "\n".join(lines)
+    return "–" if exact is None else f"{exact['same']:.0%} ({exact['change']:+.3f})"

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 
 from usebench.feedback import say, with_intruders
 from usebench.metrics import recall_at_k
-from usebench.protocol import Forgetful, Retriever
+from usebench.protocol import Forgetful, Retriever, close
 from usebench.records import Event, UseSet
 
 __all__ = ["Unlearning", "measure_unlearning"]
@@ -71,9 +71,7 @@ def measure_unlearning(
         pairs["liars"] += zip(_rankings(system, compared, k), honest, compared, strict=True)
         system.forget()
         pairs["all"] += zip(_rankings(system, compared, k), untaught, compared, strict=True)
-    close = getattr(system, "close", None)
-    if close is not None:
-        close()
+    close(system)
     return {name: _summed(compared) for name, compared in pairs.items() if compared}
 
 

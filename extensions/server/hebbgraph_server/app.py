@@ -1,162 +1,100 @@
-"""The ASGI app: routes and page behind the guard."""
+"""The ASGI app: routes, page, reference and MCP behind the guard."""
 
-from __future__ import annotations
-
-import asyncio
 import contextlib
-import functools
+import logging
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+from anyio import to_thread
 from fastapi import FastAPI
-from fastapi.openapi.utils import get_openapi
-from hebbgraph._version import __version__
-from hebbgraph.hebbian_index import HebbianIndex
-from hebbgraph.pool import IndexPool
+from fastapi.responses import FileResponse
+from fastapi.staticfiles import StaticFiles
 from mcp.server.transport_security import TransportSecuritySettings
-from pydantic.json_schema import models_json_schema
-from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
-from starlette.responses import HTMLResponse, JSONResponse
-from starlette.staticfiles import StaticFiles
-from starlette.types import ASGIApp, Receive, Scope, Send
 
-from hebbgraph_server.describing import as_page
-from hebbgraph_server.guard import Guard, is_private
-from hebbgraph_server.health import Examiner
-from hebbgraph_server.indexes import Indexes
+from hebbgraph import HebbianIndex, SentenceTransformerEmbedder, Settings, __version__
+from hebbgraph.errors import ParameterError
+from hebbgraph_server import asking, documents, status, teaching
+from hebbgraph_server.errors import handlers
+from hebbgraph_server.guard import Guard
 from hebbgraph_server.mcp_tools import served_mcp
 from hebbgraph_server.observing import Metrics, Observed
-from hebbgraph_server.problems import handlers
-from hebbgraph_server.routes import Direct, methods, own_schemas, router
 from hebbgraph_server.settings import ServerSettings
-from hebbgraph_server.threads import Threads
-from hebbgraph_server.visit import Service
+from hebbgraph_server.visits import Service
 
-__all__ = ["PAGE", "create_app"]
-
-#: The files of the web page.
-PAGE = Path(__file__).parent / "page"
-
-_DOCUMENT = "/v1/openapi.json"
-
+logger = logging.getLogger(__name__)
+_HERE = Path(__file__).parent
+#: Addresses of the page, which all give the same file.
+_VIEWS = ("/learned", "/documents")
 _DESCRIPTION = """\
-A retriever that learns from citations. Each path is a method of the Python API, its body the
-arguments, its answer what the method returns. Errors are problems (RFC 9457)."""
+A retriever that learns which passages answer a question. Errors have one shape: `error`, `message`,
+`field`. Every path takes `namespace`; left out, it is the one that your token sees."""
 
 
-def create_app(
-    index: HebbianIndex | IndexPool | Indexes,
-    settings: ServerSettings | None = None,
-    *,
-    sessions: bool = True,
-) -> FastAPI:
-    """Return an ASGI app over an index.
+def open_index(settings: ServerSettings) -> HebbianIndex:
+    """Open the index of a server, making it if there is none."""
+    model = settings.embedder and SentenceTransformerEmbedder(settings.embedder)
+    options: dict[str, Any] = {"namespace": settings.namespace, "embedder": model or None}
+    chosen = Settings(keep_questions=settings.keep_questions, quorum=settings.quorum)
+    try:
+        return HebbianIndex.open(settings.index, settings=chosen, **options)
+    except ParameterError:  # it was built with another quorum, which its lessons follow
+        chosen = Settings(keep_questions=settings.keep_questions)
+        index = HebbianIndex.open(settings.index, settings=chosen, **options)
+    unvouched = [t.name for t in settings.tokens if t.may_teach and not t.is_vouched_for]
+    if unvouched and index.settings.quorum < settings.quorum:
+        text = "the index was built with quorum 1, so lessons of %s count at once"
+        logger.warning(text, ", ".join(unvouched))
+    return index
 
-    Parameters
-    ----------
-    index : HebbianIndex, IndexPool or Indexes
-        One open index, or all namespaces of a pool. The caller closes either.
-    settings : ServerSettings, optional
-    sessions : bool
-        Whether MCP keeps sessions in this process. Choose False where several processes answer
-        behind one address; the agents of one token then count as one actor.
 
-    Raises
-    ------
-    ParameterError
-        If the app would listen to the network without a token.
-    """
-    settings = settings or ServerSettings()
-    indexes = index if isinstance(index, Indexes) else Indexes(index)
+def create_app(index: HebbianIndex, settings: ServerSettings | None = None) -> FastAPI:
+    """Return an ASGI app over the namespaces of an index, which it closes at its end."""
+    settings = settings or ServerSettings(namespace=index.namespace)
     settings.check()
-    service = Service(
-        settings,
-        indexes,
-        Threads(settings.readers, settings.writers),
-        settings.model,
-        answering=asyncio.Semaphore(settings.answers_at_once),
-    )
-    metrics = Metrics()
+    service, metrics = Service(index, settings), Metrics()
     mcp = served_mcp(service)
-    # Our guard has checked hosts and origins.
-    unguarded = TransportSecuritySettings(enable_dns_rebinding_protection=False)
     mcp_routes = mcp.streamable_http_app(
         streamable_http_path="/mcp",
-        stateless_http=not sessions,
-        transport_security=unguarded,
+        stateless_http=True,  # any worker answers
+        json_response=True,
+        # Our guard has checked hosts and origins.
+        transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
         max_request_body_size=settings.max_body_bytes,
     ).routes
 
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        watching = asyncio.create_task(metrics.watch())
-        try:
-            async with mcp.session_manager.run():
-                yield
-        finally:
-            watching.cancel()
-            await asyncio.to_thread(service.threads.close)
-            await asyncio.to_thread(indexes.close)
+        async with mcp.session_manager.run():
+            yield
+        await to_thread.run_sync(service.close)
 
-    paths = methods() | {_DOCUMENT: ("GET", "HEAD")}
     app = FastAPI(
         title="hebbgraph",
         version=__version__,
         description=_DESCRIPTION,
-        openapi_url=None,  # ours has more; FastAPI's pages load scripts from other servers
+        openapi_url="/v1/openapi.json",
+        docs_url=None,  # FastAPI's pages load scripts from other servers
+        redoc_url=None,
         lifespan=lifespan,
         exception_handlers=handlers(),
-        middleware=[
-            Middleware(Observed, metrics=metrics, paths=[*paths, "/mcp", "/docs"]),
-            Middleware(Guard, settings=settings, methods=paths),
-            Middleware(Direct),
-        ],
+        middleware=[Middleware(Observed, metrics), Middleware(Guard, settings)],
     )
-    app.state.service = service
-    app.state.examiner = Examiner(indexes)
-    app.state.metrics = metrics
-    app.include_router(router())
-    _add_documentation(app)
+    app.state.service, app.state.metrics = service, metrics
+    for room in (asking, teaching, documents, status):
+        app.include_router(room.router)
     app.router.routes.extend(mcp_routes)
-    app.mount("/", _page(), name="page")
+    _add_pages(app)
     return app
 
 
-def _add_documentation(app: FastAPI) -> None:
-    document = functools.cache(lambda: _document(app))
-    app.add_route(_DOCUMENT, lambda _: JSONResponse(document()), include_in_schema=False)
-    app.add_route("/docs", lambda _: HTMLResponse(as_page(document())), include_in_schema=False)
+def _add_pages(app: FastAPI) -> None:
+    """Serve the page under its addresses, and the reference of the API."""
 
+    async def page() -> FileResponse:
+        return FileResponse(_HERE / "page" / "index.html")
 
-def _page() -> ASGIApp:
-    """Return an app for the files of the page that refuses unknown paths of the API."""
-    files = StaticFiles(directory=PAGE, html=True)
-
-    async def page(scope: Scope, receive: Receive, send: Send) -> None:
-        if is_private(scope["path"]):
-            raise HTTPException(
-                404, f"no route {scope['method']} {scope['path']:.200}; see /v1/openapi.json"
-            )
-        await files(scope, receive, send)
-
-    return page
-
-
-def _document(app: FastAPI) -> dict[str, Any]:
-    """Return the OpenAPI document, with the models that FastAPI does not find itself."""
-    document: dict[str, Any] = get_openapi(
-        title=app.title, version=app.version, description=app.description, routes=app.routes
-    )
-    _, models = models_json_schema(
-        [(model, "validation") for model in own_schemas()],
-        ref_template="#/components/schemas/{model}",
-    )
-    components = document.setdefault("components", {})
-    components["schemas"] = models["$defs"] | components.get("schemas", {})
-    max_k = app.state.service.settings.max_k
-    components["schemas"]["RecallRequest"]["properties"]["k"]["maximum"] = max_k
-    components["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
-    document["security"] = [{"token": []}, {}]
-    return document
+    for view in _VIEWS:
+        app.add_api_route(view, page, include_in_schema=False)
+    app.mount("/", StaticFiles(directory=_HERE / "page", html=True))

@@ -1,103 +1,72 @@
-"""Prometheus metrics, and one log line a request.
+"""Prometheus metrics, a log line a request, and a span a recall.
 
 They hold routes, token names and numbers: no question, text, id or secret. FastAPI makes
 OpenTelemetry spans of requests once an SDK is configured.
 """
 
-from __future__ import annotations
-
-import asyncio
+import json
 import logging
+import os
 import time
-from collections.abc import Collection
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
 
-from prometheus_client import (
-    CollectorRegistry,
-    Counter,
-    Gauge,
-    Histogram,
-    ProcessCollector,
-    generate_latest,
-)
-from prometheus_client.exposition import CONTENT_TYPE_LATEST
-from starlette.requests import Request
-from starlette.responses import Response
+import prometheus_client as prometheus
+from opentelemetry import trace
+from prometheus_client.multiprocess import MultiProcessCollector
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-__all__ = ["Metrics", "Observed", "metrics"]
+from hebbgraph import Recall, __version__
 
 logger = logging.getLogger(__name__)
+#: A folder that all workers write their numbers to, if there are several.
+SHARED = "PROMETHEUS_MULTIPROC_DIR"
 
-_LAG_INTERVAL_SECONDS = 0.1
-_LAGS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+_tracer = trace.get_tracer("hebbgraph", __version__)
 
 
 class Metrics:
-    """The metrics of one server."""
+    """The metrics of one process."""
 
     def __init__(self) -> None:
-        self.registry = CollectorRegistry()
-        ProcessCollector(registry=self.registry)
-        self.requests = Counter(
-            "hebbgraph_requests",
-            "Requests by route, status, and the token's name.",
-            ("route", "status", "token"),
-            registry=self.registry,
+        self.registry = prometheus.CollectorRegistry()
+        prometheus.ProcessCollector(registry=self.registry)
+        own: dict[str, Any] = {"namespace": "hebbgraph", "registry": self.registry}
+        labels = ("route", "status", "token")
+        self.requests = prometheus.Counter(
+            "requests", "By route, status, token's name.", labels, **own
         )
-        self.seconds = Histogram(
-            "hebbgraph_request_seconds",
-            "Time to the end of the answer.",
-            ("route",),
-            registry=self.registry,
+        self.seconds = prometheus.Histogram(
+            "request_seconds", "Time to the end.", ("route",), **own
         )
-        self.running = Gauge(
-            "hebbgraph_requests_running", "Requests being answered.", registry=self.registry
-        )
-        self.lag = Histogram(
-            "hebbgraph_event_loop_lag_seconds",
-            "How late the event loop wakes up.",
-            registry=self.registry,
-            buckets=_LAGS,
+        self.running = prometheus.Gauge(
+            "requests_running", "Being answered.", multiprocess_mode="livesum", **own
         )
 
-    async def watch(self) -> None:
-        """Measure how late the event loop wakes up, until cancelled."""
-        loop = asyncio.get_running_loop()
-        while True:
-            due = loop.time() + _LAG_INTERVAL_SECONDS
-            await asyncio.sleep(_LAG_INTERVAL_SECONDS)
-            self.lag.observe(max(0.0, loop.time() - due))
 
-
-async def metrics(request: Request) -> Response:
-    """Return the metrics in Prometheus' format."""
-    registry = request.app.state.metrics.registry
-    return Response(generate_latest(registry), headers={"Content-Type": CONTENT_TYPE_LATEST})
+def metrics_text(metrics: Metrics) -> tuple[bytes, str]:
+    """Return the metrics of all workers, and their media type."""
+    registry = metrics.registry
+    if SHARED in os.environ:
+        registry = prometheus.CollectorRegistry()
+        MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+    return prometheus.generate_latest(registry), prometheus.CONTENT_TYPE_LATEST
 
 
 class Observed:
-    """ASGI middleware that counts and times requests.
+    """ASGI middleware that counts, times and logs requests."""
 
-    Parameters
-    ----------
-    app : ASGI application
-    metrics : Metrics
-    paths : collection of str
-        Known paths, each with counts of its own. Other paths may be made up, and share one count.
-    """
-
-    def __init__(self, app: ASGIApp, metrics: Metrics, paths: Collection[str]) -> None:
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         self._app = app
         self._metrics = metrics
-        self._paths = frozenset(paths)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, and record its status and time."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        status = 500
-        started = time.perf_counter()
+        status, started = 500, time.perf_counter()
 
         async def observe(message: Message) -> None:
             nonlocal status
@@ -109,13 +78,36 @@ class Observed:
             try:
                 await self._app(scope, receive, observe)
             finally:
-                route = path if (path := scope["path"]) in self._paths else "other"
-                caller = scope.get("state", {}).get("caller")
-                token = "" if caller is None else caller.name
-                took = time.perf_counter() - started
-                self._metrics.requests.labels(route, str(status), token).inc()
-                self._metrics.seconds.labels(route).observe(took)
-                if logger.isEnabledFor(logging.INFO):
-                    fields = {"route": route, "status": status, "token": token}
-                    fields["milliseconds"] = round(1000 * took, 1)
-                    logger.info("request", extra={"fields": fields})
+                self._record(scope, status, time.perf_counter() - started)
+
+    def _record(self, scope: Scope, status: int, seconds: float) -> None:
+        # Paths of no route may be made up, and share one count.
+        route = getattr(scope.get("route"), "path_format", "other")
+        token = scope.get("state", {}).get("token")
+        name = "" if token is None else token.name
+        self._metrics.requests.labels(route, str(status), name).inc()
+        self._metrics.seconds.labels(route).observe(seconds)
+        fields = {"route": route, "status": status, "token": name, "ms": round(1000 * seconds, 1)}
+        logger.info("%s", json.dumps(fields))
+
+
+@contextmanager
+def retrieval(namespace: str, k: int) -> Iterator[Callable[[Recall], None]]:
+    """Record a recall as a span, by OpenTelemetry's conventions, with ids and scores of the hits.
+
+    Without an SDK it goes nowhere.
+    """
+    attributes: dict[str, str | int] = {
+        "gen_ai.operation.name": "retrieval",
+        "gen_ai.provider.name": "hebbgraph",
+        "gen_ai.data_source.id": namespace,
+        "gen_ai.request.top_k": k,
+    }
+    with _tracer.start_as_current_span(f"retrieval {namespace}", attributes=attributes) as span:
+
+        def seen(recall: Recall) -> None:
+            if span.is_recording():
+                hits = [{"id": hit.id, "score": hit.score} for hit in recall]
+                span.set_attribute("gen_ai.retrieval.documents", json.dumps(hits))
+
+        yield seen

@@ -1,120 +1,85 @@
-"""Run a server in this process."""
-
-from __future__ import annotations
+"""Run a server: one process or several, until SIGTERM or Ctrl-C; running requests end first."""
 
 import contextlib
-import gc
-import json
 import logging
 import os
 import socket
 import sys
+import tempfile
+import threading
+import webbrowser
 from collections.abc import Callable
-from datetime import UTC, datetime
-from typing import Any, Literal
 
 import uvicorn
 from fastapi import FastAPI
-from hebbgraph.errors import StorageError
+from uvicorn.supervisors import Multiprocess
 
+from hebbgraph.errors import StorageError
+from hebbgraph_server.app import create_app, open_index
+from hebbgraph_server.observing import SHARED
 from hebbgraph_server.settings import ServerSettings
 
-__all__ = ["JsonLines", "run"]
-
-#: How long a thread keeps the interpreter while others wait. With Python's default of 5 ms, each
-#: busy thread would delay all other requests by as much.
-_SWITCH_SECONDS = 0.0005
+#: The settings of a worker, as JSON; of tokens they hold digests.
+_VARIABLE = "HEBBGRAPH_SERVER_SETTINGS"
 
 
-class JsonLines(logging.Formatter):
-    """Formats each event as one line of JSON."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        """Return the line of a record, with its extra ``fields`` besides the message."""
-        at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
-        event = {"time": at, "level": record.levelname.lower(), "logger": record.name}
-        event |= {"event": record.getMessage(), **getattr(record, "fields", {})}
-        if record.exc_info:
-            event["exception"] = self.formatException(record.exc_info)
-        return json.dumps(event)
-
-
-class _Text(logging.Formatter):
-    """Formats an event as text, with its extra ``fields``."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        fields = getattr(record, "fields", {})
-        return " ".join([super().format(record), *(f"{name}={fields[name]}" for name in fields)])
-
-
-def _log_config(level: str, form: Literal["text", "json"]) -> dict[str, Any]:
-    """Return the logging configuration: everything goes to standard error, uvicorn's log too."""
-    line = "%(asctime)s %(levelname)s %(name)s: %(message)s"
-    formatter = {"()": JsonLines} if form == "json" else {"()": _Text, "format": line}
-    handler = {"class": "logging.StreamHandler", "formatter": "line"}
-    ours = {"handlers": ["stderr"], "level": level.upper(), "propagate": False}
-    return {
-        "version": 1,
-        "disable_existing_loggers": False,
-        "formatters": {"line": formatter},
-        "handlers": {"stderr": handler},
-        "root": {"handlers": ["stderr"], "level": "WARNING"},
-        "loggers": dict.fromkeys(("hebbgraph", "hebbgraph_server", "uvicorn"), ours),
-    }
-
-
-class _Server(uvicorn.Server):
-    """Reports its URL once it listens; port 0 picks a free one."""
-
-    def __init__(self, config: uvicorn.Config, on_start: Callable[[str], None]) -> None:
-        super().__init__(config)
-        self._on_start = on_start
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        if self.started:
-            host, port = self.servers[0].sockets[0].getsockname()[:2]
-            self._on_start(f"http://{f'[{host}]' if ':' in host else host}:{port}/")
+def app_of_worker() -> FastAPI:
+    """Return the app of one process, by the settings in its environment."""
+    settings = ServerSettings.model_validate_json(os.environ[_VARIABLE])
+    sys.setswitchinterval(0.0005)  # by default a busy thread delays others by 5 ms
+    logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s", force=True)
+    for name in ("hebbgraph", "hebbgraph_server", "uvicorn"):
+        logging.getLogger(name).setLevel(settings.log_level.upper())
+    return create_app(open_index(settings), settings)
 
 
 def run(
-    app: FastAPI,
     settings: ServerSettings,
     *,
-    log_level: str = "warning",
-    log_format: Literal["text", "json"] = "text",
     on_start: Callable[[str], None] = lambda url: None,
+    opens: str | None = None,
 ) -> None:
-    """Serve until interrupted; call ``on_start`` with the URL once the server listens."""
-    sys.setswitchinterval(_SWITCH_SECONDS)
-    # A full garbage collection stops all threads: exempt what is loaded by now.
-    gc.collect()
-    gc.freeze()
-    config = uvicorn.Config(
-        app,
-        host=settings.host,
-        port=settings.port,
-        log_config=_log_config(log_level, log_format),
-        access_log=False,  # observing.py logs requests, without ids
-        server_header=False,
-        timeout_graceful_shutdown=10,
-        limit_concurrency=1_000,
-    )
-    refused: list[OSError] = []
+    """Serve until interrupted; ``on_start`` gets the URL once the server listens.
 
-    def is_told(record: logging.LogRecord) -> bool:
-        """Keep out of the log why the server cannot listen, which is raised below."""
-        refused.extend([record.msg] if isinstance(record.msg, OSError) else [])
-        return not refused
-
-    logging.getLogger("uvicorn.error").addFilter(is_told)
-    server = _Server(config, on_start)
-    with contextlib.suppress(KeyboardInterrupt, SystemExit):  # uvicorn has logged them
-        server.run()
-    if refused:
-        raise StorageError(
-            f"cannot listen on {settings.host}, port {settings.port}: "
-            f"{os.strerror(refused[0].errno or 0).lower()}; --port 0 takes any that is free"
+    ``opens`` opens the page in a browser, with this behind its URL.
+    """
+    settings.check()
+    open_index(settings).close()  # its errors are told here, not in the log of a worker
+    os.environ[_VARIABLE] = settings.model_dump_json()
+    with contextlib.ExitStack() as stack:
+        if settings.workers > 1:
+            shared = stack.enter_context(tempfile.TemporaryDirectory(prefix="hebbgraph-metrics-"))
+            os.environ[SHARED] = shared
+        listening = stack.enter_context(contextlib.closing(_listen(settings)))
+        config = uvicorn.Config(
+            "hebbgraph_server.running:app_of_worker",
+            factory=True,
+            workers=settings.workers,
+            log_config=None,
+            access_log=False,  # observing.py logs requests, without ids
+            server_header=False,
+            timeout_graceful_shutdown=settings.drain_seconds,
+            limit_concurrency=1_000,
         )
-    if not server.started:
-        raise StorageError("the server has not started; its log says why")
+        host, port = listening.getsockname()[:2]
+        url = f"http://{f'[{host}]' if ':' in host else host}:{port}/"
+        on_start(url)
+        if opens is not None:
+            threading.Timer(0.5, webbrowser.open, [url + opens]).start()
+        with contextlib.suppress(KeyboardInterrupt):  # uvicorn has ended in order
+            if settings.workers > 1:
+                Multiprocess(config, sockets=[listening]).run()
+            else:
+                uvicorn.Server(config).run(sockets=[listening])
+
+
+def _listen(settings: ServerSettings) -> socket.socket:
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    try:
+        return socket.create_server((settings.host, settings.port), family=family, backlog=2048)
+    except OSError as error:
+        reason = os.strerror(error.errno).lower() if error.errno else str(error)
+        raise StorageError(
+            f"cannot listen on {settings.host}, port {settings.port}: {reason}; --port 0 takes "
+            "any that is free"
+        ) from error

@@ -1,142 +1,160 @@
-"""Routes of the role ``teach``: teach, list lessons, take them back."""
+"""Routes that teach: lessons are given, listed, taken back."""
 
-from __future__ import annotations
+import asyncio
+from collections.abc import Iterable
+from typing import Annotated
 
-from typing import Any
+from fastapi import APIRouter, Query
 
-from hebbgraph.errors import AccessError
-from hebbgraph.hebbian_index import HebbianIndex
-from hebbgraph.records import Forgetting
-from starlette.responses import Response
+from hebbgraph import HebbianIndex, Lesson
+from hebbgraph.citations.exchange import Reason
+from hebbgraph.records import Evaluation
+from hebbgraph.records.base import MAX_ID, MAX_QUESTION
+from hebbgraph_server import models
+from hebbgraph_server.errors import RESPONSES, ApiError
+from hebbgraph_server.tokens import Role, Token
+from hebbgraph_server.visits import Reader, Visit
+from hebbgraph_server.why import named
 
-from hebbgraph_server import bodies
-from hebbgraph_server.access import Role
-from hebbgraph_server.served import served
-from hebbgraph_server.visit import Visit
-
-
-def _check_vouching(visit: Visit, trusted: bool) -> None:
-    """Raise AccessError if an actor vouches for its own lesson."""
-    if trusted and (actor := visit.caller.actor) is not None:
-        raise AccessError(f"{actor!r} cannot vouch for itself; leave trusted out")
-
-
-async def find_feedback(body: bodies.FindFeedbackRequest, visit: Visit) -> Response:
-    """Return the feedback with these ids, in the order of the log.
-
-    A token with an actor sees that actor's feedback alone.
-    """
-    actor = visit.caller.actor
-
-    def work(index: HebbianIndex) -> bodies.Feedbacks:
-        feedbacks = index.find_feedback(body.ids)
-        return bodies.Feedbacks(feedback=[f for f in feedbacks if actor in (None, f.actor)])
-
-    return await visit.answer(work)
+router = APIRouter(prefix="/v1", responses=RESPONSES)
+_Name = Annotated[str | None, Query(max_length=MAX_ID)]
 
 
-def _permitted_actor(visit: Visit, actor: str | None, unnamed: bool) -> str | None:
-    """Return the actor that a request selects; raise AccessError if the token may not."""
-    if unnamed and visit.caller.actor is not None:
-        raise AccessError(
-            f"the token {visit.caller.name!r} acts as {visit.caller.actor!r}; leave unnamed out"
+def may_undo(token: Token, lesson: Lesson) -> bool:
+    """Return whether a token may take a lesson back."""
+    if not token.may_teach or token.role == Role.ADMIN:
+        return token.may_teach
+    if token.actor is not None:
+        return lesson.actor == token.actor
+    return token.role == Role.WRITE or not lesson.trusted
+
+
+@router.post("/lessons", tags=["teach"])
+async def teach(body: models.LessonBody, visit: Reader) -> models.LessonOut:
+    """Say which passages answer a question, and which are wrong."""
+    visit.check_teaches()
+    if (body.recall is None) is (body.answer is None):
+        raise ApiError(422, "invalid", "give recall or answer, one of them", "recall")
+    if body.answer is not None:
+        return await _judged(visit, body, body.answer)
+
+    def work(index: HebbianIndex) -> models.LessonOut:
+        recalls = [recall for recall in index.kept(str(body.recall)) if recall.id == body.recall]
+        if not recalls:
+            text = f"no recall {body.recall!r:.80} is kept (any more); ask again, then teach"
+            raise ApiError(404, "not_found", text, "recall")
+        _check_passages(visit, index, [*body.cited, *body.rejected])
+        given = index.reinforce(
+            recalls[0],
+            **body.model_dump(include={"cited", "rejected", "rating", "shown", "reason"}),
+            actor=visit.actor(body.actor),
+            trusted=visit.trusts(body.trusted),
         )
-    return visit.caller.actor_of(actor)
+        return _shown(visit, index, [given])[0]
+
+    return await visit.run(work, "write")
 
 
-async def forget(body: bodies.ForgetRequest, visit: Visit) -> Response:
-    """Preview what forgetting would change; with ``dry_run: false``, take feedback back.
-
-    A token with an actor takes back that actor's feedback. Other tokens of the role ``teach`` take
-    back feedback by its id alone; wider criteria need ``write``.
-    """
-    names = ("feedback", "unnamed", "chunk", "since", "until", "everything")
-    criteria: dict[str, Any] = {name: getattr(body, name) for name in names}
-    criteria["actor"] = _permitted_actor(visit, body.actor, body.unnamed)
-    if visit.caller.actor is not None:
-        criteria["everything"] = False  # of this actor
-    wide = visit.caller.actor is None and body.feedback is None
-    if not body.dry_run and (wide or body.erase):
-        visit.caller.check(Role.WRITE, visit.namespace)
-
-    def work(index: HebbianIndex) -> bodies.Forgotten:
-        unknown = _unknown(index, body.feedback, visit.caller.actor)
-        if body.dry_run:
-            preview = index.forget(**criteria, dry_run=True)
-            return bodies.Forgotten(preview=preview, unknown=unknown)
-        forgotten = index.forget(**criteria, erase=body.erase)
-        return bodies.Forgotten(forgotten=forgotten, unknown=unknown)
-
-    return await visit.answer(work, pool="long")
-
-
-def _unknown(index: HebbianIndex, feedback: object, actor: str | None) -> list[str]:
-    """Return the ids that name no feedback the actor may see."""
-    ids = [feedback] if isinstance(feedback, str) else feedback
-    if not isinstance(ids, list) or not ids:
-        return []
-    known = {f.id for f in index.find_feedback(ids) if actor in (None, f.actor)}
-    return [id for id in ids if id not in known]
-
-
-def _may_undo(visit: Visit, forgetting: Forgetting) -> bool:
-    """Return whether all that a forgetting took is the caller's to put back."""
-    actor = visit.caller.actor
-    return actor is None or set(forgetting.actors) == {actor}
-
-
-async def forgotten(visit: Visit) -> Response:
-    """List recent forgettings that can be undone."""
-    if visit.caller.actor is None:
-        visit.caller.check(Role.WRITE, visit.namespace)
-    return await visit.answer(
-        lambda index: bodies.Forgettings(
-            forgotten=[each for each in index.log.forgotten() if _may_undo(visit, each)]
-        )
+async def _judged(visit: Visit, body: models.LessonBody, answer: str) -> models.LessonOut:
+    """Judge an answer, whichever worker asked for it; wait a moment if it is still being stored."""
+    if not body.rating or body.rejected:
+        text = "an answer is judged by rating, from -1 to 1 but not 0, and by cited if you like"
+        raise ApiError(422, "invalid", text, "rating")
+    await visit.run(lambda index: _check_passages(visit, index, body.cited))
+    waiting = visit.service.learner.verdict(
+        answer,
+        body.rating,
+        cited=body.cited or None,
+        actor=visit.actor(body.actor),
+        trusted=visit.trusts(body.trusted),
+        namespace=visit.namespace,
+        reason=body.reason,
     )
+    outcome = await asyncio.wrap_future(waiting)
+    if outcome.reason == Reason.UNKNOWN_ANSWER:
+        text = f"no answer {answer!r:.80} is kept (any more)"
+        raise ApiError(404, "not_found", text, "answer")
+    if not outcome.lessons:
+        text = f"nothing is learned: {outcome.detail or outcome.reason}"
+        raise ApiError(422, "invalid", text, "answer")
+    return (await visit.run(lambda index: _shown(visit, index, outcome.lessons)))[0]
 
 
-async def undo_forget(body: bodies.UndoForgetRequest, visit: Visit) -> Response:
-    """Put back the feedback that one forgetting took."""
-    if visit.caller.actor is None:
-        visit.caller.check(Role.WRITE, visit.namespace)
-
-    def work(index: HebbianIndex) -> bodies.Restored:
-        for forgetting in index.log.forgotten():
-            if forgetting.id == body.forgetting and not _may_undo(visit, forgetting):
-                raise AccessError("others taught some of this; it takes a token without an actor")
-        return bodies.Restored(undone=index.log.undo_forget(body.forgetting))
-
-    return await visit.answer(work, pool="write")
+def _check_passages(visit: Visit, index: HebbianIndex, ids: list[str]) -> None:
+    """Refuse passages that do not exist for the token."""
+    if missing := set(ids) - {chunk.id for chunk in visit.visible(index, ids)}:
+        raise ApiError(404, "not_found", f"there is no passage {min(missing)!r:.80}", "cited")
 
 
-find_answer = served("find_answer", "answer")
-earlier_recalls = served("earlier_recalls", "recalls")
-lesson_report = served("lesson_report", pool="long")
+def _named_in(lessons: Iterable[Lesson]) -> set[str]:
+    return {id_ for lesson in lessons for id_ in (*lesson.cited, *lesson.rejected)}
 
 
-def _own_lessons(arguments: dict[str, Any], visit: Visit) -> None:
-    """Restrict a token with an actor to its own lessons; other tokens need ``write``."""
-    arguments["actor"] = _permitted_actor(visit, arguments["actor"], arguments["unnamed"])
-    if visit.caller.actor is None:
-        visit.caller.check(Role.WRITE, visit.namespace)
+def _shown(visit: Visit, index: HebbianIndex, lessons: Iterable[Lesson]) -> list[models.LessonOut]:
+    """Return lessons with the titles of their passages."""
+    listed = list(lessons)
+    chunks = index.get(sorted(_named_in(listed)))
+    titles = {chunk.id: models.Named(**named(chunk)) for chunk in chunks}
+    return [
+        models.LessonOut(
+            **lesson.model_dump(exclude={"cited", "rejected", "shown"}),
+            cited=[titles.get(id_, models.Named(id=id_)) for id_ in lesson.cited],
+            rejected=[titles.get(id_, models.Named(id=id_)) for id_ in lesson.rejected],
+            may_undo=may_undo(visit.token, lesson),
+        )
+        for lesson in listed
+    ]
 
 
-def _in_its_name(arguments: dict[str, Any], visit: Visit) -> None:
-    """Set the actors of an answer's credits to those that the token may name."""
-    credits = []
-    for credit in arguments["record"].credits:
-        _check_vouching(visit, credit.trusted)
-        credits.append(credit.model_copy(update={"actor": visit.caller.actor_of(credit.actor)}))
-    arguments["record"] = arguments["record"].model_copy(update={"credits": tuple(credits)})
+def _seen(visit: Visit, index: HebbianIndex, lessons: list[Lesson]) -> list[Lesson]:
+    """Return the lessons whose passages all exist for the token."""
+    seen = {chunk.id for chunk in visit.visible(index, _named_in(lessons))}
+    return [lesson for lesson in lessons if _named_in([lesson]) <= seen]
 
 
-def _as_actor(arguments: dict[str, Any], visit: Visit) -> None:
-    """Set the actor of a lesson to the token's."""
-    arguments["actor"] = visit.caller.actor_of(arguments["actor"])
-    _check_vouching(visit, arguments["trusted"])
+@router.get("/lessons", tags=["read"])
+async def lessons(
+    visit: Reader,
+    actor: _Name = None,
+    chunk: _Name = None,
+    recall: _Name = None,
+    question: Annotated[str | None, Query(max_length=MAX_QUESTION)] = None,
+    since: float | None = None,
+    until: float | None = None,
+    limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
+    offset: Annotated[int, Query(ge=0)] = 0,
+) -> models.Lessons:
+    """List lessons, the newest first; ``note`` says why one moves nothing."""
+
+    def work(index: HebbianIndex) -> models.Lessons:
+        found = index.lessons(actor=actor, chunk=chunk, recall=recall, since=since, until=until)
+        seen = reversed(_seen(visit, index, found))
+        listed = [lesson for lesson in seen if question in (None, lesson.question)]
+        shown = _shown(visit, index, listed[offset : offset + limit])
+        return models.Lessons(lessons=shown, total=len(listed))
+
+    return await visit.run(work)
 
 
-reinforce = served("reinforce", pool="write", check=_as_actor)
-lessons = served("lessons", "lessons", pool="long", check=_own_lessons)
-keep_answer = served("keep_answer", pool="write", check=_in_its_name)
+@router.get("/lessons/evaluation", tags=["read"])
+async def evaluation(visit: Reader) -> Evaluation:
+    """Ask past questions again, and compare with no lessons: did it help?"""
+    return await visit.run(lambda index: index.evaluate(), "write")
+
+
+@router.delete("/lessons/{id}", tags=["teach"])
+async def take_back(id: str, visit: Reader) -> dict[str, int]:
+    """Take one lesson back; the index is as if it had never been."""
+    visit.check_teaches()
+
+    def work(index: HebbianIndex) -> int:
+        found = [lesson for lesson in _seen(visit, index, index.lessons()) if lesson.id == id]
+        if not found:
+            raise ApiError(404, "not_found", f"there is no lesson {id!r:.80} (any more)")
+        if not may_undo(visit.token, found[0]):
+            whose = found[0].actor or "somebody else"
+            text = f"this lesson is of {whose}; whoever runs the server can take it back"
+            raise ApiError(403, "not_allowed", text)
+        return index.forget(id)
+
+    return {"forgotten": await visit.run(work, "write")}

@@ -1,231 +1,269 @@
-"""CitationLearner: a callback handler that teaches indexes what answers cite."""
+"""CitationLearner: a callback handler that teaches an index what answers cite."""
 
 from __future__ import annotations
 
-import re
-import time
-import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from functools import partial
-from typing import Any, Unpack, cast
+import asyncio
+import threading
+from collections import OrderedDict, deque
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Any, Self
+from uuid import UUID
 
-from hebbgraph import HebbianIndex, NotFoundError, ParameterError, Recall
-from hebbgraph.calling import in_thread
-from hebbgraph.citations import (
-    Exchange,
-    FrameworkLearner,
-    LearnerOptions,
-    Outcome,
-    Reason,
-    Recalled,
-    Rendered,
-    Reply,
-    sources_of,
-)
+from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import BaseMessage
+from langchain_core.outputs import LLMResult
 
-from langchain_hebbgraph import sessions
-from langchain_hebbgraph.answers import exchange_of, reply_to
-from langchain_hebbgraph.request import current_namespace
-from langchain_hebbgraph.tracing import Trace, TracingHandler
+from hebbgraph import HebbianIndex, Recall
+from hebbgraph.access import Actor, Fields, Namespaces, Tenant, actor_of
+from hebbgraph.citations import Learner, Outcome, Reply
+from hebbgraph.errors import ParameterError
+from langchain_hebbgraph.request import Recalled
 
 __all__ = ["CitationLearner"]
 
-RunId = uuid.UUID | str
+#: Runs that are followed at once, and answers and conversations that are known.
+_MOST = 10_000
+#: The user did not wait for the rest of the answer.
+_ABANDONED = (GeneratorExit, asyncio.CancelledError)
 
-_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+
+@dataclass(slots=True)
+class _Trace:
+    """What happened below an outermost run: references, read once all has ended."""
+
+    root: UUID
+    thread: Any
+    names: list[str]
+    recalls: list[Recalled] = field(default_factory=list)
+    replies: dict[UUID, list[Reply]] = field(default_factory=dict)
+    runs: list[UUID] = field(default_factory=list)
+    output: Any = None
+    n_open: int = 0
+    is_over: bool = False
 
 
-class CitationLearner(FrameworkLearner, TracingHandler):
-    """Callback handler that teaches an index which chunks the answers cite.
+class CitationLearner(Learner, BaseCallbackHandler):
+    """Teaches an index which chunks answers cite, in the background.
 
-    Put it into ``config["callbacks"]`` of the outermost call, or :meth:`install` it once for the
-    whole application; attached only to the retriever, it would never see an answer. It learns from
-    every :class:`HebbianRetriever` and :class:`HebbianVectorStore` retriever in the run, over
-    whichever index.
-
-    A chunk is cited if the answer contains the key or the id that the model was shown for it
-    (:mod:`hebbgraph.citations`): in its text, in a structured answer or as a native citation.
-    Chunks that a reranker or a token limit kept from the model were not shown. An answer that
-    cites nothing teaches nothing. Runs with the same ``thread_id``, in ``configurable`` or
-    ``metadata``, are turns of one conversation: an answer may cite what an earlier turn has
-    found. Of a model that is called by itself, LangChain passes on the ``metadata`` only.
-
-    While a chain runs, the learner only collects references. It reads and learns in a background
-    thread once the run has ended. It never raises into a chain: errors are logged.
+    Put it into ``config["callbacks"]`` of the outermost call; attached to the retriever alone, it
+    would never see an answer. What was shown, and under which keys, is read from the prompt.
+    ``counts``, ``flush`` and ``close`` are those of :class:`hebbgraph.citations.Learner`.
 
     Parameters
     ----------
-    index, actor, trusted, judge, implicit, learn_on, remember, on_lesson, on_answer
-        As for :class:`~hebbgraph.citations.FrameworkLearner`. A request's metadata are those of
-        the root run, a call's ``configurable`` and LangGraph's runtime context.
-    background : bool
-        False learns before the outermost call returns: for processes that are frozen or
-        ended right after an answer.
-
-    Notes
-    -----
-    :meth:`feedback` and :meth:`undo` name an answer by the ``answer_id`` in the ``metadata`` or
-    ``configurable`` of its call; by the id of the root run, the model call or the retriever's run;
-    or by its message or ``message.id``.
+    source : HebbianRetriever, HebbianVectorStore, its retriever, or HebbianIndex
+        Whose index learns. Recalls of another index are left to a learner of its own.
+    actor : str or callable, optional
+        In whose name answers are learned: bound by the application, or a function of what the
+        request says. By default the request's ``user_id`` (:mod:`hebbgraph.access`).
+    **options
+        ``trusted``, ``denials``, ``on_outcome``, ``patience``, ``on_sigterm``: as for
+        :class:`hebbgraph.citations.Learner`.
 
     Examples
     --------
-    >>> learner = CitationLearner()
-    >>> # chain.invoke(question, config={"callbacks": [learner]})
-    >>> learner.flush()
-    True
+    >>> from langchain_hebbgraph import HebbianRetriever
+    >>> with HebbianRetriever.from_texts(["Owls hunt voles."]) as retriever:
+    ...     with CitationLearner(retriever) as learner:
+    ...         # chain.invoke(question, {"callbacks": [learner]})
+    ...         learner.counts
+    {}
     """
 
-    _naming_hint = 'name the user of each request with metadata={"user_id": ...}'
+    raise_error = False
+    run_inline = True  # collecting references is faster than switching threads
 
-    def __init__(
-        self, index: Any = None, *, background: bool = True, **options: Unpack[LearnerOptions]
-    ) -> None:
-        TracingHandler.__init__(self)
-        FrameworkLearner.__init__(self, index, **options)
-        self.background = background
-        # Collecting references is faster than switching threads; learning is not.
-        self.run_inline = background
+    def __init__(self, source: Any, *, actor: Actor = None, **options: Any) -> None:
+        owner = source if hasattr(source, "index") else getattr(source, "vectorstore", source)
+        index = getattr(owner, "index", owner)
+        if not isinstance(index, HebbianIndex):
+            raise ParameterError(
+                f"a learner takes a retriever, a store or an index, got {type(source).__name__}"
+            )
+        self._own = index
+        shared = getattr(source, "namespaces", None)
+        self._namespaces = shared if isinstance(shared, Namespaces) else Namespaces(index)
+        self._actor = actor
+        self._tracing = threading.RLock()
+        self._traces: OrderedDict[UUID, _Trace] = OrderedDict()
+        self._trace_of: dict[UUID, _Trace] = {}
+        self._earlier: OrderedDict[str, deque[Recall]] = OrderedDict()
+        #: All names of answers that are being learned, by the first of them.
+        self._names: OrderedDict[str, list[str]] = OrderedDict()
+        super().__init__(lambda name: _Teachable(self, name), namespace=index.namespace, **options)
 
-    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> CitationLearner:
-        """Return the learner itself: copies of a configuration share it."""
-        return self
+    def __deepcopy__(self, memo: object) -> Self:
+        return self  # copies of a configuration share it
 
-    __copy__ = __deepcopy__
+    def learn(  # type: ignore[override]
+        self,
+        answer: Any,
+        recalls: Recall | Iterable[Recall],
+        *,
+        prompt: str | Sequence[Any] = "",
+        request: Fields | None = None,
+        names: Sequence[str] = (),
+        **options: Any,
+    ) -> Future[Outcome]:
+        """Learn from one answer, in any form, without listening to a run.
+
+        ``recalls`` are those made for it; keys are read from the ``prompt``. ``request`` is what
+        the request says, for its actor, and ``names`` are ids for :meth:`verdict`. Options are
+        ``actor``, ``trusted`` and ``output``, as for the core's learner.
+        """
+        listed = [recalls] if isinstance(recalls, Recall) else recalls
+        return self._teach(listed, [Reply(answer, prompt)], request or {}, list(names), options)
+
+    def verdict(  # type: ignore[override]
+        self, answer: str | UUID | BaseMessage, rating: float, **options: Any
+    ) -> Future[Outcome]:
+        """Judge an answer, in any process, at once or later: 1 is a thumb up, -1 a thumb down.
+
+        ``answer`` is its message, the message's id, or the ``run_id`` of the outermost call, of
+        the model's or of the retriever's; options are as for the core's learner.
+        """
+        name = answer.id if isinstance(answer, BaseMessage) else answer
+        return super().verdict(str(name or ""), rating, **options)
+
+    def _teach(
+        self,
+        recalls: Iterable[Recall],
+        replies: Sequence[Reply],
+        request: Fields,
+        names: list[str],
+        options: dict[str, Any],
+    ) -> Future[Outcome]:
+        options.setdefault("actor", actor_of(self._actor, request))
+        if names:
+            options["answer_id"] = names[0]
+            _put(self._names, names[0], names)
+        return super().learn(recalls, replies, **options)
 
     # -- listening --------------------------------------------------------------------
 
-    def install(self) -> CitationLearner:
-        """Listen to every run of this process, in all threads; replaces another learner."""
-        sessions.everywhere.handler = self
-        return self
+    def on_hebbian_recall(
+        self, recalled: Recalled, *, run_id: UUID | None, parent_run_id: UUID | None
+    ) -> None:
+        """Note a recall of the index, as our retrievers report it."""
+        index = recalled.namespaces.index
+        is_same = index is self._own or index._path == self._own._path != ":memory:"
+        runs = [run for run in (run_id, parent_run_id) if run in self._trace_of]
+        if runs and is_same:
+            trace = self._trace_of[runs[0]]
+            trace.recalls.append(recalled)
+            trace.thread = recalled.fields.get("thread_id", trace.thread)
 
-    def uninstall(self) -> None:
-        """Undo :meth:`install`."""
-        if sessions.everywhere.handler is self:
-            sessions.everywhere.handler = None
+    def on_chain_start(self, *args: Any, **run: Any) -> None:
+        """Follow a run, and all below it; once closed, none that begins."""
+        self._start(run)
 
-    @contextmanager
-    def session(self, metadata: Mapping[str, Any] | None = None) -> Iterator[uuid.UUID]:
-        """Treat the calls within as one run.
+    on_tool_start = on_retriever_start = on_chain_start
 
-        A retriever and a model that are called one after the other, without a chain, are
-        otherwise unrelated runs. If the block raises, it teaches nothing.
+    def on_llm_start(self, *args: Any, **run: Any) -> None:
+        """Follow a model's call, and its prompts: lists of messages, or texts."""
+        with self._tracing:
+            if (trace := self._start(run)) is not None:
+                trace.n_open += 1
+                trace.replies[run["run_id"]] = [Reply(None, prompt) for prompt in args[1]]
 
-        Yields
-        ------
-        UUID
-            The id of the session, for :meth:`feedback`.
-        """
-        trace = Trace(uuid.uuid4(), dict(metadata or {}), is_session=True)
-        with self._lock:
-            self._keep(trace)
-        try:
-            with sessions.session(self, trace):
-                yield trace.root
-        except BaseException as error:
-            trace.fail(error)
-            raise
-        finally:
-            with self._lock:
-                trace.ended = time.monotonic()
-                self._settle(trace)
+    on_chat_model_start = on_llm_start
 
-    def _session(self) -> Trace | None:
-        return sessions.session_of(self)
+    def on_llm_end(self, response: LLMResult | None, *, run_id: UUID, **run: Any) -> None:
+        """Note what a model answered."""
+        with self._tracing:
+            trace = self._trace_of.get(run_id)
+            asked = trace.replies.pop(run_id, None) if trace is not None else None
+            if trace is not None and asked is not None:
+                trace.n_open -= 1
+                trace.names.append(str(run_id))
+                first = [given[0] for given in response.generations if given] if response else []
+                said = [getattr(generation, "message", generation.text) for generation in first]
+                pairs = zip(asked, said, strict=False)
+                trace.replies[run_id] = [Reply(answer, reply.prompt) for reply, answer in pairs]
+                trace.names += [id_ for answer in said if (id_ := getattr(answer, "id", None))]
+        self._end(run_id, None)
 
-    # -- learning ---------------------------------------------------------------------
+    def on_llm_error(self, error: BaseException, *, run_id: UUID, **run: Any) -> None:
+        """Drop a call that failed; of an abandoned stream, keep the text so far."""
+        response = run.get("response") if isinstance(error, _ABANDONED) else None
+        self.on_llm_end(response, run_id=run_id)
 
-    def _completed(self, trace: Trace) -> None:
-        if trace.recalls or (trace.calls and trace.request.get("thread_id") is not None):
-            self._submit(partial(self._read, trace), background=self.background)
-        elif trace.calls:
-            self._journal.note(Outcome(reason=Reason.NOTHING_RECALLED))
+    def on_chain_end(self, *args: Any, **run: Any) -> None:
+        """Note the end of a run."""
+        self._end(run["run_id"], args[0])
 
-    def _read(self, trace: Trace) -> Exchange:
-        return exchange_of(trace, **self._fields_of(trace.request, list(trace.recalls.values())))
+    on_tool_end = on_retriever_end = on_chain_end
 
-    def learn(
-        self,
-        answer: Any,
-        recalls: Recall | RunId | Iterable[Recall | RunId],
-        *,
-        prompt: str | Sequence[BaseMessage] | None = None,
-        index: HebbianIndex | None = None,
-        actor: str | None = None,
-        trusted: bool = False,
-    ) -> list[Any]:
-        """Learn from one answer without listening to a run.
+    def on_chain_error(self, error: BaseException, **run: Any) -> None:
+        """Note a failure: if the outermost run fails, its answer teaches nothing."""
+        self._end(run["run_id"], None, has_failed=not isinstance(error, _ABANDONED))
 
-        Parameters
-        ----------
-        answer : str, message, dict or pydantic model
-        recalls : Recall or id, or several
-            An id is that of a retriever's run.
-        prompt : str or list of messages, optional
-            What the model was given; keys are read from it. Left out, all hits count as shown,
-            and only citations by id or quotation count.
-        index : HebbianIndex, optional
-            Left out, the learner's.
-        actor : str, optional
-        trusted : bool
-            Whether the application vouches for the answer.
+    on_tool_error = on_retriever_error = on_chain_error
 
-        Returns
-        -------
-        list
-            The feedback records; empty if nothing was cited.
+    def _start(self, run: Mapping[str, Any]) -> _Trace | None:
+        run_id, parent = run["run_id"], run.get("parent_run_id")
+        with self._tracing:
+            trace = self._trace_of.get(parent) if parent is not None else None
+            if trace is None and self._closed:
+                return None
+            if trace is None:
+                thread = (run.get("metadata") or {}).get("thread_id")
+                trace = _Trace(run_id, thread, [str(run_id)])
+                if (dropped := _put(self._traces, run_id, trace)) is not None:
+                    self._drop(dropped)
+            trace.runs.append(run_id)
+            self._trace_of[run_id] = trace
+            return trace
 
-        Raises
-        ------
-        NotFoundError
-            If a recall is not, or no longer, kept.
-        """
-        is_one = isinstance(recalls, Recall | str | uuid.UUID)
-        listed = list(cast("Iterable[Recall | RunId]", [recalls] if is_one else recalls))
-        if index is None:
-            namespaces = {recall.namespace for recall in listed if isinstance(recall, Recall)}
-            whose = self._whose(namespaces.pop() if len(namespaces) == 1 else None)
-            index = cast("HebbianIndex | None", self._answers.index_of(whose))
-        if index is None:
-            raise ParameterError(
-                "learn needs an index; pass it here or to the learner, or over a pool a Recall"
-            )
-        recalled = [Recalled(index, _find_recall(index, recall)) for recall in listed]
-        if prompt is None:
-            text = str(answer.text) if isinstance(answer, BaseMessage) else answer
-            reply = Reply(structured=[text], rendered=Rendered(tuple(sources_of(recalled))))
-        else:
-            reply = reply_to(prompt, answer)
-        outcome = self._learn_now(
-            Exchange(recalls=recalled, replies=[reply], actor=actor, trusted=trusted)
-        )
-        return list(outcome.feedback)
+    def _end(self, run_id: UUID, output: Any, *, has_failed: bool = False) -> None:
+        with self._tracing:
+            if (trace := self._trace_of.get(run_id)) is None:
+                return
+            if run_id == trace.root:
+                trace.is_over, trace.output = True, output
+            if has_failed and run_id == trace.root:
+                self._drop(trace)
+            elif trace.is_over and trace.n_open <= 0:  # an abandoned stream's model ends last
+                self._drop(trace)
+                self._read(trace)
 
-    alearn = in_thread(learn)
+    def _drop(self, trace: _Trace) -> None:
+        self._traces.pop(trace.root, None)
+        for run_id in trace.runs:
+            self._trace_of.pop(run_id, None)
 
-    def _asked_namespace(self) -> str | None:
-        return current_namespace()
-
-    def _names_of(self, answer: RunId | int | BaseMessage) -> Sequence[str]:
-        id_ = answer.id if isinstance(answer, BaseMessage) else answer
-        if not isinstance(id_, RunId | int) or not (name := str(id_)).strip():
-            raise NotFoundError(f"{id_!r:.80} is not the id of an answer, a run or a message")
-        run = _UUID.search(name)  # the id of a message contains that of its run
-        return list(dict.fromkeys([name, str(uuid.UUID(run.group()))] if run else [name]))
+    def _read(self, trace: _Trace) -> None:
+        replies = [reply for replies in trace.replies.values() for reply in replies]
+        recalls = [recalled.recall for recalled in trace.recalls]
+        if trace.thread is not None:  # a later turn may cite what this one found
+            known = self._earlier.get(str(trace.thread)) or deque(maxlen=8)
+            known.extend(recalls)
+            recalls = recalls or list(known)
+            _put(self._earlier, str(trace.thread), known)
+        if replies and recalls:
+            request = trace.recalls[0].fields if trace.recalls else {}
+            messages = trace.output.get("messages") if isinstance(trace.output, dict) else None
+            output = messages[-1] if isinstance(messages, list) and messages else trace.output
+            self._teach(recalls, replies, request, trace.names, {"output": output})
 
 
-def _find_recall(index: HebbianIndex, recall: Recall | RunId) -> Recall:
-    if isinstance(recall, Recall):
-        return recall
-    if not isinstance(recall, str | uuid.UUID):
-        raise ParameterError(
-            f"a recall is a Recall or its id, which is that of the retriever's run; "
-            f"got {recall!r:.80}"
-        )
-    kept = index.find_recall(str(recall))
-    if kept is None:
-        raise NotFoundError(f"recall {str(recall)!r} is not, or no longer, kept by {index!r}")
-    return kept
+class _Teachable(Tenant):
+    """A namespace of the learner's index."""
+
+    def __init__(self, learner: CitationLearner, namespace: str) -> None:
+        super().__init__(learner._namespaces, namespace)
+        self._learner = learner
+
+    def keep(self, recall: Recall, *, answer: str | None = None) -> None:
+        """Keep a recall under all names of its answer."""
+        for name in self._learner._names.get(answer or "", [answer]):
+            self.__getattr__("keep")(recall, answer=name)
+
+
+def _put(known: OrderedDict[Any, Any], key: Any, value: Any) -> Any:
+    """Put a value last; return the oldest one, and forget it, if there are too many."""
+    known[key] = value
+    known.move_to_end(key)
+    return known.popitem(last=False)[1] if len(known) > _MOST else None

@@ -1,86 +1,87 @@
-"""What a request says besides its question: its user, its namespace, its metadata."""
+"""What a LangChain request says beside its question; :mod:`hebbgraph.access` has the precedence.
+
+The *context* of a request is that of LangGraph's run; its *configuration* is ``configurable``.
+Tracing ``metadata`` are never read.
+"""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
-from hebbgraph.citations.options import NAMESPACE
+from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
-from langchain_core.runnables import RunnableConfig
-from langchain_core.runnables.config import ensure_config
+from langchain_core.runnables import ConfigurableFieldSpec, RunnableConfig
+from langchain_core.runnables.config import ensure_config, run_in_executor
 
-__all__ = ["NAMESPACE", "RequestRetriever", "configured", "current_namespace", "current_request"]
+from hebbgraph import Recall
+from hebbgraph.access import Fields, Namespaces, fields_of
 
-#: The configuration of the present call of a retriever; outside of one, LangChain's own.
-_config: ContextVar[RunnableConfig | None] = ContextVar("langchain_hebbgraph_config", default=None)
+__all__ = ["Recalled", "RequestRetriever", "announce", "configured", "current_fields"]
+
+#: Before the names that retrievers read from ``configurable``: others use "k" and "filter", too.
+PREFIX = "hebbgraph_"
+_RUNTIME = "__pregel_runtime"  # where LangGraph keeps the run's context
+_TYPES = {"k": int, "filter": dict[str, Any], "score_threshold": float}
+
+
+@dataclass(frozen=True)
+class Recalled:
+    """A recall that learners hear of, with what the request said."""
+
+    recall: Recall
+    namespaces: Namespaces
+    fields: Fields = field(default_factory=dict)
+
+
+def current_fields(config: RunnableConfig | None = None) -> dict[str, Any]:
+    """Return what the request says: the context of its run before its ``configurable``."""
+    outer, inner = (ensure_config(part).get("configurable") or {} for part in (None, config))
+    runtime = outer.get(_RUNTIME) or inner.get(_RUNTIME)
+    return fields_of(getattr(runtime, "context", None), inner)
+
+
+def configured(fields: Fields) -> dict[str, Any]:
+    """Return the search options that a request sets, by their names without the prefix."""
+    named = {name: fields.get(f"{PREFIX}{name}") for name in _TYPES}
+    return {name: value for name, value in named.items() if value is not None}
 
 
 class RequestRetriever(BaseRetriever):
-    """Base of retrievers that read the request around a call: :func:`current_request`."""
+    """Base of retrievers to whose calls a request belongs, as ``_fields``."""
+
+    @property
+    def config_specs(self) -> list[ConfigurableFieldSpec]:
+        """What a request's ``configurable`` may set."""
+        names = ((f"{PREFIX}{name}", kind) for name, kind in _TYPES.items())
+        return [ConfigurableFieldSpec(id=name, annotation=kind | None) for name, kind in names]
 
     def invoke(
         self, input: str, config: RunnableConfig | None = None, **kwargs: Any
     ) -> list[Document]:
         """Return the documents for a question; the class says what else it takes."""
-        with _during(config):
-            return super().invoke(input, config, **kwargs)
+        return super().invoke(input, config, _fields=current_fields(config), **kwargs)
 
     async def ainvoke(
         self, input: str, config: RunnableConfig | None = None, **kwargs: Any
     ) -> list[Document]:
-        """Async twin of :meth:`invoke`."""
-        with _during(config):
-            return await super().ainvoke(input, config, **kwargs)
+        """Async twin of :meth:`invoke`; it never blocks the event loop."""
+        return await super().ainvoke(input, config, _fields=current_fields(config), **kwargs)
+
+    async def _aget_relevant_documents(
+        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **options: Any
+    ) -> list[Document]:
+        ask = partial(self._get_relevant_documents, run_manager=run_manager.get_sync(), **options)
+        return await run_in_executor(None, ask, query)
 
 
-@contextmanager
-def _during(config: RunnableConfig | None) -> Iterator[None]:
-    token = _config.set(ensure_config(config))
-    try:
-        yield
-    finally:
-        _config.reset(token)
-
-
-def current_request() -> dict[str, Any]:
-    """Return everything that the request says: runtime context, configurable, metadata."""
-    config = ensure_config(_config.get())
-    configurable = {
-        name: value
-        for name, value in (config.get("configurable") or {}).items()
-        if not name.startswith("__")
-    }
-    return {**_runtime_context(), **configurable, **(config.get("metadata") or {})}
-
-
-def current_namespace() -> str | None:
-    """Return the namespace that the request names; its metadata cannot."""
-    named: str | None = {**_runtime_context(), **configured((NAMESPACE,))}.get(NAMESPACE)
-    return named
-
-
-def configured(names: tuple[str, ...]) -> dict[str, Any]:
-    """Return those of these names that are in the request's ``configurable``."""
-    configurable = ensure_config(_config.get()).get("configurable") or {}
-    values = {name: configurable.get(name) for name in names}
-    return {name: value for name, value in values.items() if value is not None}
-
-
-def _runtime_context() -> Mapping[str, Any]:
-    """Return the context of the LangGraph run that this code is part of, if any."""
-    runtime = sys.modules.get("langgraph.runtime")
-    if runtime is None:
-        return {}
-    try:
-        context = runtime.get_runtime().context
-    except (RuntimeError, KeyError, AttributeError):  # outside of a graph
-        return {}
-    if isinstance(context, Mapping):
-        return context
-    fields, named = getattr(context, "__dict__", {}), getattr(context, NAMESPACE, None)
-    return fields if named is None else {**fields, NAMESPACE: named}
+def announce(recalled: Recalled, run: Any = None) -> None:
+    """Tell the learners that listen to a run of a recall; left out, to the current run."""
+    run = run or ensure_config().get("callbacks")
+    handlers = run if isinstance(run, list) else getattr(run, "handlers", ())
+    run_id, parent = (getattr(run, name, None) for name in ("run_id", "parent_run_id"))
+    for handler in handlers:
+        if hear := getattr(handler, "on_hebbian_recall", None):
+            hear(recalled, run_id=run_id, parent_run_id=parent)

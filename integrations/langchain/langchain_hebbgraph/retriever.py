@@ -1,181 +1,173 @@
-"""HebbianRetriever: a LangChain retriever over a hebbgraph index.
-
-Constructors and writing; :mod:`.base` answers questions.
-"""
+"""HebbianRetriever: LangChain's retriever over an index, alone or above a vector store."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self, Unpack
 
-from hebbgraph import AddReport, HebbianIndex, IndexPool, ParameterError, Settings
-from hebbgraph.adapters.tenants import warn_if_new
-from hebbgraph.arguments import one_of
-from hebbgraph.calling import in_thread
-from hebbgraph.ingest import OnError
-from hebbgraph.protocols import Embedder
+from langchain_core.callbacks import CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
-from langchain_core.retrievers import BaseRetriever
 from langchain_core.vectorstores import VectorStore
-from pydantic import ValidationError
+from pydantic import Field, PrivateAttr, SkipValidation, ValidationError
 
-from langchain_hebbgraph.base import RecallingRetriever
-from langchain_hebbgraph.conversion import check_documents, documents_of_texts, with_ids
-from langchain_hebbgraph.options import (
-    HINTS_OVER_STORES,
-    Fields,
-    NewOptions,
-    OpeningOptions,
-    RetrieverOptions,
-    checked,
-    open_index,
+from hebbgraph import AddReport, DeleteReport, Embedder, HebbianIndex, Strategy
+from hebbgraph.access import Fields, Namespaces, OpenOptions, is_empty
+from hebbgraph.errors import ParameterError
+from hebbgraph.recall.strategies import RankStep
+from langchain_hebbgraph.calling import AT_CALL, DEFAULT_K, Question, check_index, check_names
+from langchain_hebbgraph.documents import (
+    Filter,
+    Ids,
+    Metadatas,
+    as_documents,
+    chunks_of,
+    to_document,
 )
-from langchain_hebbgraph.texts import texts_of
-from langchain_hebbgraph.wrapped import sync, vectors_of, write
+from langchain_hebbgraph.over_store import MARGIN, StoreBeneath, renewed
+from langchain_hebbgraph.request import RequestRetriever, current_fields
 
 __all__ = ["HebbianRetriever"]
 
-#: Arguments that open an index.
-_OPENING = ("location", "embedder", "embedding", "embeddings", "open_options")
-#: The namespace of a retriever over a pool whose requests must name one.
-_NO_NAMESPACE = ""
+_OPENING = frozenset(OpenOptions.__annotations__)
 
 
-class HebbianRetriever(RecallingRetriever):
-    """Retriever that learns which passages belong together.
+class Options(OpenOptions, total=False):
+    """The fields of a :class:`HebbianRetriever`, and what opens its index."""
 
-    Setup:
-        .. code-block:: bash
+    k: int
+    filter: Filter
+    filter_by: Callable[[Fields], Filter] | None
+    namespace_by: Callable[[Fields], str] | None
+    score_threshold: float | None
+    strategy: str | Strategy
+    steps: Sequence[RankStep]
+    score_key: str | None
+    vectorstore: VectorStore | None
+    seed_kwargs: Mapping[str, Any]
+    search_kwargs: Mapping[str, Any]
+    name: str | None
+    tags: list[str] | None
+    metadata: dict[str, Any] | None
 
-            pip install langchain-hebbgraph
 
-    Key init args:
-        index: HebbianIndex
-            An open index; or ``location``, with ``embedding`` and ``open_options``, to open
-            one that is closed with the retriever. :meth:`from_documents` and
-            :meth:`from_texts` add documents, :meth:`from_vectorstore` searches your own
-            store, and :meth:`from_pool` many namespaces.
-        k: int
-            Number of documents to return.
-        filter: dict or callable, optional
-            ``{"year": {"$gte": 2020}}``, or a callable that takes a Document. It applies
-            while activation spreads, not only to the result.
-        score_key: str, optional
-            Metadata key under which the score is returned; none by default.
-        history: sequence of str or messages
-            Earlier turns of the conversation, oldest first, or its messages; only the user's
-            count. They complete a follow-up ("and in winter?") without a model.
+class HebbianRetriever(RequestRetriever):
+    """Retrieve the documents that are most active for a question, and learn from answers.
 
-        as_of: datetime, date or str, optional
-            Only what was valid at that moment. Left out, a document that was superseded or has
-            expired says so in ``metadata["hebbgraph"]["stale"]``.
-        include_path: bool
-            Write into ``metadata["hebbgraph"]`` how each document was found: recall id,
-            rank, path, cues and tags (``Recall.trail``).
+    Parameters
+    ----------
+    index : HebbianIndex, optional
+        An open index, which stays the caller's to close.
+    path : str or Path, optional
+        Opens one: a directory, ``":memory:"``, or the URL of a PostgreSQL database.
+    embedding : Embeddings, optional
+        For an index that is opened here. Without one, search is by words and links.
+    k : int
+        How many documents to return, 4 by default.
+    filter : dict or callable, optional
+        ``{"year": {"$gte": 1871}}``: documents that it excludes have no part in the search. A
+        callable from a Document to bool cuts results.
+    filter_by, namespace_by : callable, optional
+        Make a filter or a namespace of what a request says, as rules of access:
+        ``lambda request: {"owner": request["user_id"]}``. ``{}`` lets everything pass.
+    score_threshold, strategy, steps
+        As for :meth:`hebbgraph.HebbianIndex.recall`, where the first is ``min_score``.
+    score_key : str, optional
+        The metadata field in which scores are returned; none by default.
+    vectorstore : VectorStore, optional
+        Your store, searched for seeds in place of the index's own vectors. Texts are copied;
+        :meth:`refresh` follows what was edited, deleted or added there. Where documents can be
+        read by their ids, what is gone never comes back, and what has changed comes back new.
+    seed_kwargs : mapping
+        Passed to its search: how many seeds (``k``, 50 by default), its own form of a filter.
+    search_kwargs : mapping
+        ``k``, ``filter``, … as for a vector store's ``as_retriever``.
+    **options
+        ``namespace``, ``tagger``, ``settings``, ``cache_dir``, ``read_only``: as for
+        :meth:`hebbgraph.HebbianIndex.open`.
 
-        options: SearchOptions, optional
-            Rare options, such as a strategy; see
-            :class:`~langchain_hebbgraph.options.SearchOptions`.
+    Notes
+    -----
+    ``invoke`` takes ``k``, ``filter``, ``score_threshold``, ``strategy``, ``score_key`` and
+    ``search_kwargs``; ``configurable`` takes ``hebbgraph_k``, ``hebbgraph_filter`` and
+    ``hebbgraph_score_threshold``. All filters apply together.
 
-        ``invoke`` also takes all of them but ``index`` and ``options``, and ``search_type``,
-        ``score_threshold``, ``lambda_mult``, ``fetch_k``, ``strategy`` and ``namespace``; a
-        request's ``configurable`` sets all of these but ``history``, ``strategy`` and
-        ``namespace``.
-
-    Instantiate:
-        .. code-block:: python
-
-            from langchain_hebbgraph import HebbianRetriever
-
-            retriever = HebbianRetriever.from_documents(
-                documents, location="memory.hebb", embedding=embeddings, k=5
-            )
-
-    Usage:
-        .. code-block:: python
-
-            retriever.invoke("Where was the builder of the Petrel born?")
-
-    Use within a chain:
-        .. code-block:: python
-
-            from langchain_hebbgraph import CitationLearner, citation_prompt, format_documents
-
-            chain = (
-                {"context": retriever | format_documents, "question": RunnablePassthrough()}
-                | citation_prompt()
-                | llm
-                | StrOutputParser()
-            )
-            chain.invoke("...", config={"callbacks": [CitationLearner()]})
+    Examples
+    --------
+    >>> documents = [Document("The Petrel was built by Ida Moss."), Document("Owls hunt voles.")]
+    >>> with HebbianRetriever.from_documents(documents, k=1) as retriever:
+    ...     retriever.invoke("Who built the Petrel?")[0].page_content
+    'The Petrel was built by Ida Moss.'
     """
 
-    # -- constructors -----------------------------------------------------------------
+    index: SkipValidation[HebbianIndex] = Field(exclude=True, repr=False)
+    k: int = DEFAULT_K
+    filter: SkipValidation[Any] = None
+    filter_by: SkipValidation[Any] = None
+    namespace_by: SkipValidation[Any] = None
+    score_threshold: float | None = None
+    strategy: SkipValidation[Any] = "spreading"
+    steps: SkipValidation[Any] = ()
+    score_key: str | None = None
+    vectorstore: SkipValidation[VectorStore | None] = Field(None, exclude=True, repr=False)
+    seed_kwargs: SkipValidation[Any] = Field(default_factory=dict)
+    #: Shared by the copies that ``configurable_fields`` makes.
+    namespaces: SkipValidation[Namespaces | None] = Field(None, exclude=True, repr=False)
+    _is_owner: bool = PrivateAttr(default=False)
 
-    def __init__(self, index: HebbianIndex | None = None, /, **options: Unpack[Fields]) -> None:
-        fields = checked(options, known=(*type(self).model_fields, *_OPENING))
-        if index is not None and fields.setdefault("index", index) is not index:
-            raise ParameterError("the index is given twice; give it once")
-        opening = [name for name in _OPENING if name in fields]
-        is_opening = "location" in opening
-        if is_opening and "index" in fields:
-            raise ParameterError("location and index are one argument; give it once")
-        if is_opening:
-            fields["index"] = _opened(fields)
-            warn_if_new(fields["index"])
-        elif opening:
-            raise ParameterError(f"{opening[0]} goes with location, or with from_documents")
+    def __init__(
+        self,
+        index: HebbianIndex | None = None,
+        *,
+        path: str | Path | None = None,
+        embedding: Embedder | None = None,
+        **options: Unpack[Options],
+    ) -> None:
+        fields: dict[str, Any] = {**options}
+        check_names(fields, {*type(self).model_fields, *_OPENING, "search_kwargs"}, "a retriever")
+        check_index(index, embedding)
+        nested = fields.pop("search_kwargs", None) or {}
+        check_names(nested, AT_CALL, "search_kwargs")
+        fields = {**nested, **fields}
+        opening = {name: fields.pop(name) for name in _OPENING & fields.keys()}
+        if index is None and path is None:
+            raise ParameterError("a retriever takes index= or path=, or write from_documents(...)")
+        if index is not None and (path is not None or embedding is not None or opening):
+            raise ParameterError("an open index takes no path, embedding or options of opening")
+        if fields.get("vectorstore") is not None and embedding is not None:
+            raise ParameterError("over a vector store nothing is embedded; leave embedding= out")
+        is_owner = index is None
+        if index is None:
+            index = HebbianIndex.open(path or "", embedder=embedding, **opening)
         try:
-            super().__init__(**fields)
-        except ValidationError as error:
+            super().__init__(index=index, **fields)
+            self._finish(is_owner)
+        except BaseException as error:
+            if is_owner:
+                index.close()
+            if not isinstance(error, ValidationError):
+                raise
             first = error.errors(include_url=False)[0]
-            field = ".".join(map(str, first["loc"]))
-            if first["type"] == "missing":
-                raise ParameterError(
-                    f"{type(self).__name__} takes {field}=, or location= to open one; "
-                    "from_documents and from_texts make one of documents"
-                ) from error
-            raise ParameterError(f"{field}: {first['msg']}, got {first['input']!r:.80}") from error
-        self._owns_index = is_opening
-        source = self.options.seed_source
-        if self.options.seed_vectors is not None:
-            vectors_of(source, self.options.seed_vectors, self.index)  # fails early
-        if self.options.namespaces is not None and source is not None:
-            raise ParameterError(
-                "one store beneath all namespaces would mix tenants; make a retriever for each: "
-                "from_vectorstore(store, index=pool[namespace])"
-            )
+            name = ".".join(map(str, first["loc"]))
+            raise ParameterError(f"{name}: {first['msg']}, got {first['input']!r:.80}") from error
 
-    @classmethod
-    def from_pool(
-        cls, pool: IndexPool, *, namespace: str | None = None, **options: Unpack[RetrieverOptions]
-    ) -> Self:
-        """Search the namespace of a pool that each request names.
+    def _finish(self, is_owner: bool) -> None:
+        """Fill a new index with the texts of the store beneath it, if that can list them."""
+        self._is_owner = is_owner
+        self.namespaces = self.namespaces or Namespaces(self.index)
+        if (beneath := self.beneath) is None:
+            return
+        if self.namespace_by is not None:
+            raise ParameterError("one store would mix tenants; make a retriever for each of them")
+        if not self.index.read_only and is_empty(self.index) and beneath.listed():
+            beneath.refresh(self.index, None)
 
-        A request names it as ``{"configurable": {"hebbgraph_namespace": "anna"}}``, in the field
-        ``hebbgraph_namespace`` of a LangGraph runtime's context, or as
-        ``invoke(query, namespace="anna")``.
-
-        Parameters
-        ----------
-        pool : IndexPool
-        namespace : str, optional
-            For requests that name none. Left out, they are an error.
-        **options
-            Fields of the retriever.
-        """
-        if not isinstance(pool, IndexPool):
-            raise ParameterError(f"pool is an IndexPool, got {type(pool).__name__}")
-        fields = checked(options, known=tuple(cls.model_fields))
-        fields["options"] = replace(fields["options"], namespaces=pool, namespace=namespace)
-        return cls(index=pool[namespace or _NO_NAMESPACE], **fields)
-
-    @classmethod
-    def from_index(cls, index: HebbianIndex, **options: Unpack[RetrieverOptions]) -> Self:
-        """Search an open index."""
-        return cls(index=index, **options)
+    @property
+    def beneath(self) -> StoreBeneath | None:
+        """The vector store that is searched for seeds."""
+        if self.vectorstore is None:
+            return None
+        return StoreBeneath(self.vectorstore, self.seed_kwargs)
 
     @classmethod
     def from_documents(
@@ -183,217 +175,112 @@ class HebbianRetriever(RecallingRetriever):
         documents: Iterable[Document],
         embedding: Embedder | None = None,
         *,
-        ids: Sequence[str] | None = None,
-        **options: Unpack[OpeningOptions],
+        ids: Ids = None,
+        path: str | Path = ":memory:",
+        **options: Unpack[Options],
     ) -> Self:
-        """Add documents to an index, new or not, and search it.
+        """Open an index, add documents, and return a retriever that is to be closed.
 
-        A document replaces the one with its id, and no other; :meth:`refresh` replaces all
-        documents of a source. Arguments are checked before anything is opened or embedded.
-
-        Parameters
-        ----------
-        documents : iterable of Document
-        embedding : Embeddings, optional
-            Any object with ``embed_documents`` and ``embed_query``; also as ``embedder`` or
-            ``embeddings``. Without one, search is lexical.
-        ids : sequence of str, optional
-            Left out, the documents' own. A document without one gets an id made of content and
-            metadata, so adding the same documents again changes nothing.
-        location : str or Path
-            A directory, ``":memory:"`` or a database URL.
-        open_options : dict, optional
-            More arguments of ``HebbianIndex.open``: ``namespace``, ``settings``, ``tagger``,
-            ``edges`` (metadata fields whose values join documents).
-        **options
-            Fields of the retriever: ``k``, ``filter``, ``search_type``, ..., also as
-            ``search_kwargs={"k": 3}``, as for a vector store's ``as_retriever``.
+        A document without an id has one made of its source, title and text, so adding the same
+        documents again changes nothing. Over a ``vectorstore``, these are documents that it holds,
+        under its ids.
         """
-        fields = checked(options, known=(*cls.model_fields, "ids", *_OPENING))
-        documents = with_ids(documents, ids)
-        index = _opened(fields, embedding=embedding)
-        retriever = cls(index=index, **fields)
-        retriever._owns_index = True
-        with retriever._closed_on_error():
-            write(retriever.index, documents)
+        retriever = cls(path=path, embedding=embedding, **options)
+        try:
+            if (beneath := retriever.beneath) is None:
+                retriever.index.add(chunks_of(documents, ids))
+            else:
+                given = documents if ids is None else map(to_document, chunks_of(documents, ids))
+                retriever.index.add(beneath.chunks(given))
+        except BaseException:
+            retriever.close()
+            raise
         return retriever
 
     @classmethod
     def from_texts(
         cls,
         texts: Iterable[str],
-        metadatas: Iterable[dict[str, Any]] | None = None,
+        metadatas: Metadatas = None,
+        embedding: Embedder | None = None,
         *,
-        ids: Sequence[str] | None = None,
-        **options: Unpack[NewOptions],
+        ids: Ids = None,
+        path: str | Path = ":memory:",
+        **options: Unpack[Options],
     ) -> Self:
-        """Add texts; see :meth:`from_documents`."""
-        return cls.from_documents(documents_of_texts(texts, metadatas), ids=ids, **options)
+        """Make a retriever of texts; see :meth:`from_documents`."""
+        documents = as_documents(texts, metadatas)
+        return cls.from_documents(documents, embedding, ids=ids, path=path, **options)
 
-    @classmethod
-    def from_vectorstore(
-        cls,
-        vectorstore: VectorStore | BaseRetriever,
-        *,
-        documents: Iterable[Document] | None = None,
-        index: HebbianIndex | None = None,
-        location: str | Path = ":memory:",
-        open_options: dict[str, Any] | None = None,
-        keep_text: bool = True,
-        **options: Unpack[RetrieverOptions],
-    ) -> Self:
-        """Put a graph on top of your vector store, or of any retriever.
+    # -- asking -----------------------------------------------------------------------
 
-        The store is searched for seeds, and nothing is embedded twice. The graph needs the texts:
-        pass the store's documents, or let it grow by those that searches find (``grow``).
-
-        Parameters
-        ----------
-        vectorstore : VectorStore or BaseRetriever
-        documents : iterable of Document, optional
-            The documents in the store, with their ids there. They are added to the graph, not
-            to the store; :meth:`add_documents` adds to both.
-        index : HebbianIndex, optional
-            Left out, one is opened at ``location``.
-        keep_text : bool
-            If false, the index keeps no copy of the texts, and reads them from the vector store
-            (``get_by_ids``). Documents that the store no longer has do not come back. Over a
-            retriever, pass ``open_options={"settings": Settings(keep_text=False), "texts":
-            texts_of(docstore)}`` instead.
-        **options
-            Fields of the retriever; ``options=SearchOptions(seed_vectors=...)`` for a store whose
-            vectors cannot be read otherwise.
-        """
-        known = (*cls.model_fields, "documents", "location", "open_options", "keep_text")
-        fields = checked(options, known=known, hints=HINTS_OVER_STORES)
-        if not isinstance(vectorstore, VectorStore | BaseRetriever):
-            raise ParameterError(
-                f"vectorstore is a VectorStore or a retriever, got {type(vectorstore).__name__}"
-            )
-        documents = None if documents is None else check_documents(documents)
-        owns_index = index is None
-        if index is None:
-            if not keep_text:
-                open_options = _without_text(vectorstore, open_options or {})
-            index = open_index(location, None, open_options, fields["options"].namespace)
-        fields["options"] = replace(fields["options"], seed_source=vectorstore)
-        retriever = cls(index=index, **fields)
-        retriever._owns_index = owns_index
-        with retriever._closed_on_error():
-            if documents is not None:
-                if not (index.settings.keep_text or all(document.id for document in documents)):
-                    raise ParameterError(
-                        "documents need the ids that they have in the store, where it keeps "
-                        "their texts"
-                    )
-                if retriever._wrapped is not None:
-                    retriever._wrapped.check_ids(documents)
-                write(index, with_ids(documents, None))
-            elif retriever.options.grow:
-                index.make_namespace()
-        return retriever
+    def _get_relevant_documents(
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **options: Any
+    ) -> list[Document]:
+        fields = options.pop("_fields", None)
+        options.pop("verbose", None)  # LangChain's own
+        fields = current_fields() if fields is None else fields
+        question = Question(self, query, fields, options, run_manager)
+        if question.is_empty:
+            return []
+        if (beneath := self.beneath) is None:
+            recall = question.recall()
+        else:
+            vector = beneath.embedded(query)  # lessons carry over to other words by it
+            seeds = beneath.seeds(self.index, beneath.search(query, vector))
+            margin = MARGIN if beneath.is_readable else 0
+            recall = question.recall(seeds, vector=vector, margin=margin)
+            if beneath.is_readable:
+                held = beneath.read(hit.id for hit in recall)
+                recall = renewed(recall, held, question.k, is_filtered=bool(question.filters))
+        question.announce(recall)
+        documents = [to_document(hit) for hit in recall]
+        if question.score_key is not None:
+            for document, hit in zip(documents, recall, strict=True):
+                document.metadata[question.score_key] = hit.score
+        return documents
 
     # -- writing ----------------------------------------------------------------------
 
-    def add(
-        self,
-        documents: Iterable[Document],
-        *,
-        ids: Sequence[str] | None = None,
-        on_error: OnError = "raise",
-        strict: bool = False,
-    ) -> AddReport:
-        """Add documents, also to a wrapped vector store; the same id replaces.
+    def add_documents(self, documents: Iterable[Document], *, ids: Ids = None) -> list[str]:
+        """Add documents, also to the store beneath; return the ids, without those of blank ones."""
+        chunks = chunks_of(documents, ids)
+        if (beneath := self.beneath) is not None and chunks:
+            chunks = beneath.add(chunks)
+        self.index.add(chunks)
+        return [chunk.id for chunk in chunks]
 
-        Parameters
-        ----------
-        documents : iterable of Document
-        ids : sequence of str, optional
-            In place of the documents' own.
-        on_error : {"raise", "skip"}
-            ``"skip"`` leaves out invalid documents; ``AddReport.failed`` lists them.
-        strict : bool
-            Refuse characters that cannot be stored, instead of replacing them.
-        """
-        return write(
-            self.index,
-            with_ids(documents, ids),
-            wrapped=self._wrapped,
-            on_error=on_error,
-            strict=strict,
-        )
-
-    def add_documents(
-        self, documents: Iterable[Document], *, ids: Sequence[str] | None = None
-    ) -> list[str]:
-        """Add documents as :meth:`add` does; return their ids."""
-        documents = with_ids(documents, ids)
-        self.add(documents)
-        return [document.id or "" for document in documents]
-
-    def delete(self, ids: Sequence[str] | None = None, *, document_id: str | None = None) -> int:
-        """Delete by id, or all of one source, also in a wrapped vector store; return how many."""
-        deleted = [ids] if isinstance(ids, str) else list(ids or ())
-        if document_id is not None:
-            deleted += self.index.ids({"$document_id": document_id})
-        if deleted and self._wrapped is not None:
-            self._wrapped.delete(deleted)
+    def delete(
+        self, ids: Sequence[str] | None = None, *, document_id: str | None = None
+    ) -> DeleteReport:
+        """Delete by id or source, also in the vector store beneath; without either, an error."""
+        if self.vectorstore is not None:
+            where = None if document_id is None else {"$document_id": document_id}
+            named = set(self.index.ids(where))
+            if doomed := sorted(named if ids is None else named.intersection(ids)):
+                self.vectorstore.delete(doomed)
         return self.index.delete(ids, document_id=document_id)
 
-    def refresh(
-        self, documents: Iterable[Document] | None = None, *, delete_missing: bool = False
-    ) -> AddReport:
-        """Update the graph to the present documents.
+    def refresh(self, documents: Iterable[Document] | None = None) -> AddReport:
+        """Update the index to what its documents' sources have now.
 
-        Parameters
-        ----------
-        documents : iterable of Document, optional
-            All documents that their sources have now; they replace what the index has of these
-            sources. Left out, over a vector store, its changes and deletions are read from it.
-        delete_missing : bool
-            Whether to delete all other documents.
+        Above a vector store, to all that it holds, which are needed if it cannot list them.
         """
+        if (beneath := self.beneath) is not None:
+            return beneath.refresh(self.index, documents)
         if documents is None:
-            if self._wrapped is None:
-                raise ParameterError(
-                    "refresh takes documents; only over a vector store it needs none"
-                )
-            return sync(self.index, self._wrapped)
-        return write(
-            self.index,
-            with_ids(documents, None),
-            refresh=True,
-            delete_missing=delete_missing,
-            wrapped=self._wrapped,
-        )
+            raise ParameterError("refresh takes documents; only over a vector store it needs none")
+        return self.index.refresh(chunks_of(documents))
 
-    # -- async twins --------------------------------------------------------------------
+    def close(self) -> None:
+        """Close the index, unless it was opened elsewhere."""
+        if self.namespaces is not None:
+            self.namespaces.close()
+        if self._is_owner:
+            self.index.close()
 
-    aadd = in_thread(add)
-    aadd_documents = in_thread(add_documents)
-    adelete = in_thread(delete)
-    arefresh = in_thread(refresh)
+    def __enter__(self) -> Self:
+        return self
 
-
-def _without_text(store: VectorStore | BaseRetriever, options: dict[str, Any]) -> dict[str, Any]:
-    """Return options that make an index read texts from a vector store."""
-    if not isinstance(store, VectorStore):
-        raise ParameterError(
-            f"keep_text=False reads texts from a vector store, got {type(store).__name__}; "
-            "pass texts_of(docstore) in open_options"
-        )
-    settings = options.get("settings") or Settings()
-    settings = settings.model_copy(update={"keep_text": False})
-    return {"texts": texts_of(store), **options, "settings": settings}
-
-
-def _opened(fields: dict[str, Any], **passed: Any) -> HebbianIndex:
-    """Open the index that some of these arguments describe, and take those out."""
-    passed |= {name: fields.pop(name) for name in _OPENING if name in fields}
-    models = {name: passed.get(name) for name in ("embedder", "embedding", "embeddings")}
-    return open_index(
-        passed.get("location", ":memory:"),
-        one_of(**models),
-        passed.get("open_options"),
-        fields["options"].namespace,
-    )
+    def __exit__(self, *error: object) -> None:
+        self.close()

@@ -1,114 +1,56 @@
-"""Document transformers: a tagger and a text splitter."""
+"""Document transformers: the core's splitter, and its tagger over a chat model."""
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import KW_ONLY, dataclass
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from hebbgraph import Chunk
-from hebbgraph.limits import MAX_REFERENCES
-from hebbgraph.records import readable_links
-from hebbgraph.text import candidates, display
-from hebbgraph_documents import (
-    ChunkSettings,
-    estimate_tokens,
-    split_document,
-    text_document,
-)
 from langchain_core.documents import BaseDocumentTransformer, Document
+from langchain_core.language_models import LanguageModelInput
+from langchain_core.messages import BaseMessage
+from langchain_core.runnables import Runnable
 
-from langchain_hebbgraph.conversion import ADDRESSES, REFERENCES, SOURCE, TAGS, TITLE, to_chunk
+from hebbgraph import Chunk
+from hebbgraph.records.base import MAX_ID
+from hebbgraph.splitter import Splitter
+from hebbgraph.tagger import LLMTagger
+from langchain_hebbgraph.documents import (
+    Metadatas,
+    as_documents,
+    as_list,
+    title_of,
+    to_chunk,
+)
 
 __all__ = ["HebbianTextSplitter", "TagTransformer"]
 
-
-@dataclass(eq=False)
-class TagTransformer(BaseDocumentTransformer):
-    """Write tags into the metadata of documents, where they can be seen and filtered.
-
-    An index finds tags by itself; use this for tags that a model finds, or to see those of
-    hebbgraph. Returns copies of the documents.
-
-    Parameters
-    ----------
-    tagger : callable, optional
-        ``Chunk -> iterable of str``, such as a call of a language model. Left out, the phrases
-        that hebbgraph proposes for the text alone.
-    tags_key : str
-        The metadata field. The index reads ``"tags"``.
-    max_tags : int, optional
-        The most tags to add.
-
-    Examples
-    --------
-    >>> (document,) = TagTransformer(max_tags=2).transform_documents(
-    ...     [Document("The Petrel was built by Ida Moss in Tessel Bay.")]
-    ... )
-    >>> sorted(document.metadata["tags"])
-    ['ida moss', 'petrel']
-    """
-
-    tagger: Callable[[Chunk], Iterable[str]] | None = None
-    _: KW_ONLY
-    tags_key: str = TAGS
-    max_tags: int | None = None
-
-    def transform_documents(
-        self, documents: Sequence[Document], **kwargs: Any
-    ) -> Sequence[Document]:
-        """Return copies with tags in their metadata, after those that they already have."""
-        return [self._tagged(document) for document in documents]
-
-    def _tagged(self, document: Document) -> Document:
-        chunk = to_chunk(document)
-        if self.tagger is not None:
-            tags: Iterable[str] = self.tagger(chunk)
-        else:
-            phrases = candidates(chunk.text, chunk.title)
-            names_first = sorted(phrases, key=lambda phrase: phrase.kind in ("term", "noun"))
-            tags = (display(phrase.key) for phrase in names_first)
-        value = document.metadata.get(self.tags_key)
-        present = [tag for tag in value if isinstance(tag, str)] if isinstance(value, list) else []
-        new = [tag for tag in dict.fromkeys(tags) if tag not in present]
-        metadata = {**document.metadata, self.tags_key: present + new[: self.max_tags]}
-        return document.model_copy(update={"metadata": metadata})
+#: Texts that one prompt quotes.
+_BATCH = 8
 
 
 class HebbianTextSplitter(BaseDocumentTransformer):
-    r"""Split documents at their headings, and give every piece a stable id.
+    r"""Split Markdown and plain text at headings, into documents with stable ids.
 
-    The ending of ``source`` selects the format: ``.rst``, ``.ipynb``, source code; otherwise
-    Markdown or plain text.
-
-    The headings above a piece are its first line and among its tags; its ``title`` is the
-    document's. A piece keeps its id, and what was learned about it, when other parts of the
-    document are edited.
+    An edit of one section leaves the ids of others as they are. ``source`` in the metadata is the
+    document's path or URL: pieces are found at its anchors, and relative links start from it.
 
     Parameters
     ----------
     chunk_tokens : (int, int)
-        The least and most tokens of a piece.
-    count_tokens : callable
-        ``str -> int``. Left out, a quarter of the UTF-8 bytes.
+        Least and most tokens of a piece; see :class:`hebbgraph.splitter.Splitter`.
 
     Examples
     --------
     >>> splitter = HebbianTextSplitter(chunk_tokens=(1, 16))
     >>> text = "# Brain\n\nIt learns.\n\n## Sleep\n\nIt rests."
-    >>> pieces = splitter.create_documents([text])
-    >>> [(piece.metadata["title"], piece.page_content) for piece in pieces]
-    [('Brain', 'It learns.'), ('Brain', 'Sleep\n\nIt rests.')]
+    >>> for piece in splitter.create_documents([text]):
+    ...     piece.metadata["title"], piece.page_content[-9:]
+    ('Brain', 't learns.')
+    ('Brain: Sleep', 'It rests.')
     """
 
-    def __init__(
-        self,
-        *,
-        chunk_tokens: tuple[int, int] = (200, 400),
-        count_tokens: Callable[[str], int] = estimate_tokens,
-    ) -> None:
-        self.settings = ChunkSettings(chunk_tokens=chunk_tokens, count_tokens=count_tokens)
+    def __init__(self, *, chunk_tokens: tuple[int, int] = (200, 1200)) -> None:
+        self.splitter = Splitter(chunk_tokens=chunk_tokens)
 
     def transform_documents(
         self, documents: Sequence[Document], **kwargs: Any
@@ -118,46 +60,92 @@ class HebbianTextSplitter(BaseDocumentTransformer):
 
     def split_documents(self, documents: Iterable[Document]) -> list[Document]:
         """Return the pieces of all documents, each with its document's metadata."""
+        documents = as_list(documents, Document, "documents")
         return [piece for document in documents for piece in self._split(document)]
 
-    def create_documents(
-        self, texts: Iterable[str], metadatas: Iterable[dict[str, Any]] | None = None
-    ) -> list[Document]:
+    def create_documents(self, texts: Iterable[str], metadatas: Metadatas = None) -> list[Document]:
         """Split texts; each piece has its text's metadata."""
-        if metadatas is None:
-            return self.split_documents(Document(text) for text in texts)
-        pairs = zip(texts, metadatas, strict=True)
-        return self.split_documents(Document(text, metadata=metadata) for text, metadata in pairs)
+        return self.split_documents(as_documents(texts, metadatas))
 
     def split_text(self, text: str) -> list[str]:
         """Return the pieces of a text."""
-        return [piece.page_content for piece in self._split(Document(text))]
+        return [chunk.text for chunk in self.splitter.split(text)]
 
     def _split(self, document: Document) -> list[Document]:
-        # Without the text, which may be too long for a chunk.
-        whole = to_chunk(document.model_copy(update={"page_content": ""}), "whole")
-        digest = hashlib.sha256(document.page_content.encode("utf-8", "replace")).hexdigest()
-        origin = whole.document_id or document.id or digest[:32]
-        read = text_document(document.page_content, path=origin, title=whole.title)
-        pieces = split_document(read, document_id=origin, settings=self.settings)
-        return [self._piece(document, piece) for piece in pieces]
+        source, metadata = document.metadata.get("source"), document.metadata
+        address = source if isinstance(source, str) and source.strip() else None
+        is_id = address is not None and len(address) <= MAX_ID and address.isprintable()
+        chunks = self.splitter.split(
+            document.page_content,
+            title=title_of(metadata),
+            document_id=address if is_id else document.id,
+            metadata=metadata,
+            address=address,
+        )
+        return [self._piece(chunk) for chunk in chunks]
 
-    def _piece(self, document: Document, piece: Chunk) -> Document:
-        value = document.metadata.get(TAGS)
-        tags = [*(value if isinstance(value, list) else []), *piece.tags]
-        metadata = {
-            **document.metadata,
-            **{name: piece.metadata[name] for name in ("headings", "position")},
-        }
-        if piece.title:
-            metadata[TITLE] = piece.title
-        if tags:
-            metadata[TAGS] = list(dict.fromkeys(tags))
-        for name, links in ((ADDRESSES, piece.addresses), (REFERENCES, piece.references)):
-            if name == REFERENCES or SOURCE in metadata:  # without a source, addresses are made up
-                all_links = [*readable_links(metadata.get(name), MAX_REFERENCES), *links]
-                if all_links:
-                    metadata[name] = list(dict.fromkeys(all_links))
-        if piece.document_id:
-            metadata.setdefault(SOURCE, piece.document_id)
-        return Document(id=piece.id, page_content=piece.text, metadata=metadata)
+    @staticmethod
+    def _piece(chunk: Chunk) -> Document:
+        given: dict[str, Any] = chunk.metadata
+        named = {"title": chunk.title, "source": chunk.document_id}
+        metadata = {**given, **{name: value for name, value in named.items() if value}}
+        for name in ("addresses", "references"):
+            if found := getattr(chunk, name):
+                before = given.get(name)
+                metadata[name] = [*(before if isinstance(before, list) else []), *found]
+        return Document(id=chunk.id, page_content=chunk.text, metadata=metadata)
+
+
+class TagTransformer(BaseDocumentTransformer):
+    """Write tags that a chat model finds into the metadata of documents (copies of them).
+
+    ``TagTransformer(model).tagger`` does the same while an index is built:
+    ``HebbianRetriever.from_documents(..., tagger=...)``.
+
+    Parameters
+    ----------
+    model : Runnable
+        A chat model, or whatever takes a prompt and returns a message or str.
+    tags_key : str
+        The metadata field; the index reads ``"tags"``.
+    **options
+        ``tags``, ``domain``, ``vocabulary``: as for :class:`hebbgraph.tagger.LLMTagger`.
+
+    Examples
+    --------
+    >>> from langchain_core.language_models import FakeListChatModel
+    >>> answer = '{"texts": [{"number": 1, "tags": ["Ida Moss"]}]}'
+    >>> model = FakeListChatModel(responses=[answer])
+    >>> documents = [Document("Ida Moss built the Petrel.")]
+    >>> TagTransformer(model).transform_documents(documents)[0].metadata
+    {'tags': ['Ida Moss']}
+    """
+
+    def __init__(
+        self, model: Runnable[LanguageModelInput, Any], *, tags_key: str = "tags", **options: Any
+    ) -> None:
+        def complete(prompt: str) -> str:
+            answer = model.invoke(prompt)
+            return str(answer.text) if isinstance(answer, BaseMessage) else str(answer)
+
+        self.tagger = LLMTagger(complete, **options)
+        self.tags_key = tags_key
+
+    def transform_documents(
+        self, documents: Sequence[Document], **kwargs: Any
+    ) -> Sequence[Document]:
+        """Return copies with tags in their metadata, after those that they already have."""
+        documents = as_list(documents, Document, "documents")
+        found: dict[int, list[str]] = {}
+        visible = [at for at, document in enumerate(documents) if document.page_content.strip()]
+        for start in range(0, len(visible), _BATCH):
+            batch = visible[start : start + _BATCH]
+            tags = self.tagger([to_chunk(documents[at]) for at in batch])
+            found.update(zip(batch, tags, strict=True))
+        return [self._tagged(document, found.get(at, [])) for at, document in enumerate(documents)]
+
+    def _tagged(self, document: Document, tags: list[str]) -> Document:
+        before = document.metadata.get(self.tags_key)
+        kept = before if isinstance(before, list) else []
+        metadata = {**document.metadata, self.tags_key: list(dict.fromkeys([*kept, *tags]))}
+        return document.model_copy(update={"metadata": metadata})

@@ -1,260 +1,352 @@
-"""An answer that can be judged: its lessons, and what they taught."""
+"""Reads which chunks an answer cites: by markers, in structured fields, or natively.
+
+Only keys of the prompt count, so no text can have itself cited by a name that it knows. Native
+citations come from the provider, which checked them: they may refer to the prompt's blocks by
+index or source, or quote a passage. A denial about the matter is a citation: "The law names no
+owls [1]"; one about the passages is none.
+"""
 
 from __future__ import annotations
 
-import logging
-import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TypeAlias
+import dataclasses
+import json
+import re
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib.resources import files
+from typing import Any
 
-from hebbgraph.citations.credit import (
-    Lesson,
-    Recalled,
-    TeachableIndex,
-    namespace_of,
-    share_credit,
+from hebbgraph.citations.passages import PassageLike, Shown, markers
+from hebbgraph.errors import ParameterError
+
+__all__ = ["Denials", "Reading", "read_answer"]
+
+_LONGEST_ANSWER, _LONGEST_SENTENCE = 200_000, 2_000
+#: A shorter quotation may occur by chance.
+_SHORTEST = 6
+
+# Names of fields, without ``_`` and ``-``, in lower case. In structured answers:
+_CITING = re.compile(
+    r"cited|citations?(ids?)?|(used)?sources?(ids?)?|documentids|evidence|keys|passages|references?"
 )
-from hebbgraph.errors import FeedbackError
-from hebbgraph.records import AnswerRecord, Feedback
+_NAMING = ("sourceid", "source", "documentid", "citationid", "citation", "key", "id", "index",
+           "number", "passage", "reference")  # fmt: skip
+_QUOTING = frozenset(("quote", "quotes", "quotation", "citedtext", "excerpt", "snippet", "text"))
+_ANSWERING = frozenset(("answer", "response", "text", "content", "output", "result"))
+# In messages:
+_NATIVE = frozenset(("citations", "annotations"))
+_ARGUMENTS = frozenset(("args", "arguments", "input", "toolkwargs", "parsed"))
+_REASONING = frozenset(("reasoning", "thinking", "redacted_thinking", "reasoning_content"))
+_IDS = frozenset(("source", "sourceid", "url", "id", "documentid", "documentids", "fileid"))
+_INDEXES = frozenset(("documentindex", "searchresultindex"))
 
-__all__ = ["Answer", "KeptAnswer", "about_chunks", "teach"]
+#: Around a model's reasoning; some prompts end with the opening tag.
+_THINK = "think|thinking|thought|reasoning|scratchpad"
+_THOUGHT = re.compile(rf"<({_THINK})>.*?(?:</\1>|\Z)", re.IGNORECASE | re.DOTALL)
+_THOUGHT_END = re.compile(rf"\A.*</(?:{_THINK})>", re.IGNORECASE | re.DOTALL)
+#: Between backticks; markers are kept.
+_INLINE_CODE = re.compile(r"`(\s*[\[【][^`\n]{1,500})`|`[^`\n]{1,500}`")
+#: Stands for code; no marker contains it.
+_CODE = "\ue000"
 
-logger = logging.getLogger(__name__)
+# -- denials ------------------------------------------------------------------------------
 
-#: The records of one answer: each index keeps its own part.
-KeptAnswer: TypeAlias = list[tuple[TeachableIndex, AnswerRecord]]
+#: Stands for a marker in the patterns.
+_M = "\ue001"
 
 
-@dataclass(slots=True, eq=False, kw_only=True)
-class Answer:
-    """The lessons of an answer. What they taught is in the logs of their indexes, not here.
+def _denials() -> list[str]:
+    """Return the patterns of ``denials.toml``, with their parts."""
+    text = files(__package__).joinpath("denials.toml").read_text(encoding="utf-8")
+    lists, parts = tomllib.loads(text), {"marker": _M}
+
+    def filled(pattern: str) -> str:
+        joined = re.sub(r"\s*\n\s*", "", pattern)
+        return re.sub(r"<(\w+)>", lambda name: parts[name[1]], joined)
+
+    for name, pattern in lists["parts"].items():
+        parts[name] = filled(pattern)
+    return [filled(pattern) for pattern in lists["patterns"]]
+
+
+_DENIALS = _denials()
+
+#: A marker behind a full stop belongs to the sentence before, unless a sentence goes on with it.
+_SENTENCE = re.compile(rf"(?<=[.!?。！？])\s+(?!(?:{_M}[\s,;]*)+(?:\Z|\n|[A-Z\"“]))|\n+")
+
+
+class Denials:
+    r"""Finds where an answer says that the passages do not help.
+
+    Where the first sentence opens with it, the whole answer denies. A later denial concerns the
+    markers behind it in the sentence, and one that names passages only these.
+
+    Parameters
+    ----------
+    patterns : iterable of str
+        Regular expressions of your own, for other languages or for a fixed phrase of your prompt;
+        case is ignored.
+
+    Examples
+    --------
+    >>> denials = Denials([r"keine der quellen"])
+    >>> denials.find("Keine der Quellen nennt sie.", [])
+    (True, set())
+    >>> denials.find("Moss built it [1]. [2] does not say when.", [(14, 17), (19, 22)])
+    (False, {1})
+    """
+
+    def __init__(self, patterns: Iterable[str] = ()) -> None:
+        if isinstance(patterns, str):
+            raise ParameterError(f"denials is a list of patterns, got {patterns!r:.80}")
+        try:
+            self._forms = [re.compile(form, re.IGNORECASE) for form in (*_DENIALS, *patterns)]
+        except (re.error, TypeError) as error:
+            raise ParameterError(f"a denial is a regular expression: {error}") from error
+
+    def find(self, text: str, spans: Sequence[tuple[int, int]]) -> tuple[bool, set[int]]:
+        """Return whether a text denies all, and which of the markers at ``spans`` it denies."""
+        pieces = zip([0, *(end for _, end in spans)], [*(at for at, _ in spans), None], strict=True)
+        marked = _M.join(text[start:end].replace(_M, " ") for start, end in pieces)
+        first, denied = 0, set[int]()
+        for number, sentence in enumerate(filter(str.strip, _SENTENCE.split(marked))):
+            marks = [at for at, character in enumerate(sentence) if character == _M]
+            forms = self._forms if len(sentence) <= _LONGEST_SENTENCE else ()
+            for start, end in (m.span() for form in forms for m in form.finditer(sentence)):
+                if number == 0 and not any(at < end for at in marks):
+                    return True, set(range(len(spans)))
+                inside = any(start <= at < end for at in marks)
+                last = end if inside else len(sentence)
+                denied.update(first + n for n, at in enumerate(marks) if start <= at < last)
+            first += len(marks)
+        return False, denied
+
+
+# -- answers ------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Reading:
+    """What an answer cites.
 
     Attributes
     ----------
-    names : tuple of str
-        The ids of its runs and recalls, and one that the caller gave it.
-    lessons : tuple of Lesson
-    made : tuple of Recalled
-        The recalls made for it, whether they taught or not.
-    conversation, actor : str, optional
-    request : object, optional
-        An object that all answers to one request share.
-    doubts : list
-        Feedback on a reworded question, with its index: raised by this answer, or about it.
+    cited : tuple of str
+        The ids of chunks, in the order of the answer.
+    unknown : tuple of str
+        What looks like a key and does not count: it is none, or also stands in a passage's text.
+    denied : bool
+        Whether the answer says that the passages, or those that it names, do not help.
     """
 
-    names: tuple[str, ...] = ()
-    lessons: tuple[Lesson, ...] = ()
-    made: tuple[Recalled, ...] = ()
-    conversation: str | None = None
-    actor: str | None = None
-    request: object = None
-    doubts: list[tuple[TeachableIndex, Feedback]] = field(default_factory=list)
-    _rows: dict[int, int | None] = field(default_factory=dict)  # by the identity of the index
-    _lock: threading.RLock = field(default_factory=threading.RLock)
-
-    @property
-    def recalls(self) -> list[Recalled]:
-        """Its recalls and those of earlier turns that it credits, oldest first."""
-        made = {recalled.recall.id: recalled for recalled in self.made}
-        credited = {lesson.recalled.recall.id: lesson.recalled for lesson in self.lessons}
-        return [*(credited[id_] for id_ in credited if id_ not in made), *made.values()]
-
-    @property
-    def indexes(self) -> dict[int, TeachableIndex]:
-        """The indexes that its recalls asked, by identity."""
-        return {id(recalled.index): recalled.index for recalled in self.recalls}
-
-    @property
-    def namespaces(self) -> frozenset[str]:
-        """The namespaces that its recalls searched."""
-        return frozenset(map(namespace_of, self.indexes.values()))
-
-    def extend(
-        self, lessons: Iterable[Lesson], names: Iterable[str], made: Iterable[Recalled]
-    ) -> None:
-        """Add another answer to the same request: one verdict judges them all."""
-        with self._lock:
-            known = {recalled.recall.id: recalled for recalled in (*self.made, *made)}
-            self.made = tuple(known.values())
-            self.lessons += tuple(lessons)
-            self.names = tuple(dict.fromkeys((*self.names, *names)))
-
-    def judge(
-        self,
-        good: bool,
-        on_feedback: Callable[[Feedback], None],
-        actor: str | None = None,
-        *,
-        trusted: bool = False,
-    ) -> tuple[list[Feedback], list[Exception]]:
-        """Teach the lessons, or their opposite; return all their records and the errors.
-
-        The last verdict holds, and replaces the others. A verdict that is given again changes
-        nothing, except that trust is taught.
-        """
-        with self._lock:
-            logged = self._logged()
-            taught = [logged.get(lesson.credit.teaches(good=good)) for lesson in self.lessons]
-            if all(taught) and not (trusted and any(not old.trusted for old in taught if old)):
-                return [feedback for feedback in taught if feedback], []
-            lessons = self.lessons
-            if actor is not None or trusted:
-                lessons = tuple(_attributed(lesson, actor, trusted) for lesson in lessons)
-            if lessons != self.lessons or any(
-                lesson.credit.teaches(good=not good) in logged for lesson in lessons
-            ):
-                self.undo()
-                taught = [None] * len(lessons)
-            self.lessons = lessons
-            pairs = zip(lessons, taught, strict=True)
-            missing = [lesson for lesson, known in pairs if known is None]
-            feedback, errors = teach(missing, on_feedback, good=good)
-            return [*filter(None, taught), *feedback], errors
-
-    def undo(self) -> int:
-        """Take back what the lessons taught; return the number of records."""
-        with self._lock:
-            index_of = {lesson.recalled.recall.id: lesson.recalled.index for lesson in self.lessons}
-            logged = self._logged()
-            for id_, feedback in logged.items():
-                index_of[feedback.recall_id].forget(feedback=id_)
-            return len(logged)
-
-    def _logged(self) -> dict[str, Feedback]:
-        """Return what the lessons or their opposites have taught, by id."""
-        return {
-            feedback.id: feedback
-            for index in self.indexes.values()
-            for feedback in index.find_feedback(
-                [
-                    lesson.credit.teaches(good=good)
-                    for lesson in self.lessons
-                    if lesson.recalled.index is index
-                    for good in (True, False)
-                ]
-            )
-        }
-
-    def keep(self, outcome: str) -> None:
-        """Have the indexes keep the answer for later verdicts and turns; errors are logged."""
-        # Without lessons or later turns, nobody will ask for its recalls.
-        is_needed = bool(self.lessons) or self.conversation is not None
-        for at, index in self.indexes.items():
-            recalls = [recalled.recall for recalled in self.recalls if recalled.index is index]
-            lessons = [lesson for lesson in self.lessons if lesson.recalled.index is index]
-            try:
-                record = AnswerRecord(
-                    outcome=outcome,
-                    names=self.names,
-                    conversation=self.conversation,
-                    recalls=tuple(recalls) if is_needed else (),
-                    credits=tuple(lesson.credit for lesson in lessons),
-                    number=self._rows.get(at),
-                )
-                self._rows[at] = index.keep_answer(record).number
-            except Exception as error:
-                logger.warning("an answer is not kept for later verdicts: %s", error)
-
-    @classmethod
-    def restored(cls, kept: KeptAnswer, known: Answer | None) -> Answer:
-        """Return the answer that its indexes keep; another process may have changed it.
-
-        Kept recalls lack the question, so those of the ``known`` answer are preferred.
-        """
-        first = kept[0][1]
-        answer = known or cls(names=first.names, conversation=first.conversation)
-        with answer._lock:
-            recalls = {
-                recall.id: Recalled(index, recall)
-                for index, record in kept
-                for recall in record.recalls
-            }
-            ids = set(recalls)  # not those of indexes, as one may be open twice
-            recalls |= {recalled.recall.id: recalled for recalled in answer.recalls}
-            answer._rows |= {id(index): record.number for index, record in kept}
-            answer.made = answer.made or tuple(recalls.values())
-            lessons = [
-                Lesson.of(credit, recalls[credit.recall_id])
-                for _, record in kept
-                for credit in record.credits
-                if credit.recall_id in recalls
-            ]
-            lessons += [lesson for lesson in answer.lessons if lesson.recalled.recall.id not in ids]
-            answer.lessons = tuple(lessons)
-        return answer
+    cited: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
+    denied: bool = False
 
 
-def teach(
-    lessons: Iterable[Lesson],
-    on_feedback: Callable[[Feedback], None],
+def read_answer(
+    answer: Any,
+    shown: Shown,
+    passages: Iterable[PassageLike] = (),
     *,
-    good: bool = True,
-    kind: str = "cited",
-) -> tuple[list[Feedback], list[Exception]]:
-    """Teach lessons, or their opposites; return the records, and the errors, which stop none."""
-    taught: list[Feedback] = []
-    errors: list[Exception] = []
-    for lesson in lessons:
-        try:
-            taught.append(lesson.teach(good=good, kind=kind))
-        except Exception as error:
-            errors.append(error)
-        else:
-            on_feedback(taught[-1])
-    return taught, errors
+    denials: Denials | None = None,
+) -> Reading:
+    r"""Read which of the shown chunks an answer cites.
 
+    Parameters
+    ----------
+    answer : str, dict, or object
+        Text; JSON; a message of LangChain, LlamaIndex or a provider, read by its shape; or a
+        structured answer: a dict, a pydantic model, a dataclass. In text, ``[1]``, ``[1, 2]``,
+        ``[1-3]``, ``[^1]``, ``[Source 1]``, ``Source 1`` and ``【1†source】``
+        count, outside of code and reasoning; in fields such as ``citations`` and ``source_id``,
+        keys; in native citations, a block's index or source, or a quotation.
+    shown : Shown
+    passages : iterable of Passage, Hit or Chunk
+        For quotations.
+    denials : Denials, optional
+        With patterns of your own.
 
-def _attributed(lesson: Lesson, actor: str | None, trusted: bool) -> Lesson:
-    """Attribute a lesson to its judge; trust in one actor does not extend to another."""
-    was_trusted = lesson.trusted and actor in (None, lesson.actor)
-    return lesson.by(actor or lesson.actor, trusted=trusted or was_trusted)
-
-
-def about_chunks(
-    cited: Sequence[str],
-    outdated: Mapping[str, str],
-    names: Sequence[str],
-    answer: Answer | None,
-    index: TeachableIndex | None,
-    actor: str | None,
-) -> Answer | None:
-    """Return an answer that cites these chunks, of the same recalls; None if there are none.
-
-    ``actor`` judges recalls whose answer is not remembered.
+    Examples
+    --------
+    >>> from hebbgraph.citations import Passage, number_passages
+    >>> passages = [Passage("a", "Built by Ida Moss."), Passage("b", "Born in Tessel Bay.")]
+    >>> shown = number_passages(passages).shown
+    >>> read_answer("Moss [1], born here [2][7].\n```\nx = y[2]\n```", shown)
+    Reading(cited=('a', 'b'), unknown=('7',), denied=False)
+    >>> read_answer({"answer": "Moss", "year": 1, "citations": [2]}, shown).cited
+    ('b',)
+    >>> read_answer("The passages do not say who built it. [1][2]", shown).denied
+    True
     """
-    lessons = answer.lessons if answer is not None else ()
-    recalls = answer.recalls if answer is not None else []
-    if not recalls and index is not None:
-        kept = filter(None, map(index.find_recall, names))
-        recalls = [Recalled(index, recall) for recall in kept]
-    if not recalls:
+    reader = _Reader(shown, passages, denials or Denials())
+    if _is_message(answer):
+        reader.read_message(answer)
+    else:
+        reader.read_fields(answer)
+    cited = () if reader.denies_all else tuple(reader.cited)
+    return Reading(cited, tuple(reader.unknown), reader.denies and not cited)
+
+
+def _is_message(value: Any) -> bool:
+    """Return whether a value has the shape of a message, or is a list of content blocks."""
+    if isinstance(value, list):
+        return bool(value) and all(_kind(part) for part in value)
+    has = value.__contains__ if isinstance(value, Mapping) else lambda name: hasattr(value, name)
+    return (has("content") or has("blocks")) and (has("role") or has("type"))
+
+
+class _Reader:
+    """Collects what an answer cites."""
+
+    def __init__(self, shown: Shown, passages: Iterable[PassageLike], denials: Denials) -> None:
+        self._shown = shown
+        self._known = {*shown.keys, *shown.ambiguous}
+        self._texts = [(p.id, _squashed(p.text)) for p in passages if p.id in shown.ids]
+        self._denials = denials
+        self.cited: dict[str, None] = {}
+        self.unknown: dict[str, None] = {}
+        self.denies = self.denies_all = False
+
+    def _cite(self, names: Iterable[str]) -> None:
+        for name in names:
+            if name in self._shown.keys:
+                self.cited[self._shown.keys[name]] = None
+            else:
+                self.unknown[name] = None
+
+    def _read_text(self, text: str, *, opens: bool) -> None:
+        """Read markers in a text, or JSON; ``opens``: the answer begins with it."""
+        if (fields := _json(text[:_LONGEST_ANSWER])) is not None:
+            self.read_fields(fields)
+            return
+        text = _visible(text[:_LONGEST_ANSWER])
+        found = list(markers(text, self._known))
+        denies_all, denied = self._denials.find(text, [span for span, _ in found])
+        self.denies |= bool(denies_all or denied)
+        self.denies_all |= denies_all and opens
+        for number, (_, names) in enumerate(found):
+            self._cite(names if number not in denied else ())
+
+    # -- messages ---------------------------------------------------------------------
+
+    def read_message(self, value: Any, name: str = "") -> None:
+        """Read a message, or what a field of one holds."""
+        value = _plain(value)
+        if name in _ARGUMENTS:
+            self.read_fields(value)
+        elif isinstance(value, list | tuple):
+            for part in value:
+                self.read_message(part, name)
+        elif name in _NATIVE or _kind(value) == "citation":
+            self._read_native(value)
+        elif isinstance(value, Mapping) and _kind(value) not in _REASONING:
+            for field, part in value.items():
+                self.read_message(part, _folded(field))
+        elif isinstance(value, str) and name in ("text", "content"):
+            self._read_text(value, opens=not self.cited)
+
+    def _read_native(self, citation: Any) -> None:
+        """Count the chunks of a native citation, unless its text and its index contradict."""
+        quoted, named, blocks = set[str](), dict[str, None](), self._shown.blocks
+        for name, value in _leaves(citation):
+            if name in ("citedtext", "quote"):
+                quoted.update(self._quoting(value))
+            elif name in _IDS and value in self._shown.ids:
+                named[value] = None
+            elif name in _INDEXES and isinstance(value, int) and 0 <= value < len(blocks):
+                named[blocks[value]] = None
+        if named:
+            self.cited.update((id_, None) for id_ in named if id_ and (not quoted or id_ in quoted))
+        elif len(quoted) == 1:
+            self.cited.update(dict.fromkeys(quoted))
+
+    def _quoting(self, quote: Any) -> list[str]:
+        """Return the shown chunks whose text holds a quotation, whatever its white space."""
+        wanted = _squashed(quote[:2_000]).strip(" .…\"'“”«»") if isinstance(quote, str) else ""
+        return [id_ for id_, text in self._texts if len(wanted) >= _SHORTEST and wanted in text]
+
+    # -- structured answers -----------------------------------------------------------
+
+    def read_fields(self, value: Any, *, cites: bool = False, opens: bool = True) -> None:
+        """Read nested values; ``cites``: they stand in a field for citations."""
+        value = _plain(value)
+        if isinstance(value, Mapping):
+            fields = {_folded(name): part for name, part in value.items()}
+            names = [fields[name] for name in _NAMING if isinstance(fields.get(name), str | int)]
+            is_quoting = any(map(_CITING.fullmatch, fields)) and not _QUOTING.isdisjoint(fields)
+            if names and (cites or is_quoting):  # {"source_id": 1, "quote": "..."}
+                self._read_name(names[0])
+                return
+            for name, part in fields.items():
+                cited = _CITING.fullmatch(name) is not None
+                self.read_fields(part, cites=cited, opens=name in _ANSWERING)
+        elif isinstance(value, list | tuple | set | frozenset):
+            for part in value:
+                self.read_fields(part, cites=cites, opens=False)
+        elif cites and isinstance(value, str | int):
+            self._read_name(value)
+        elif isinstance(value, str):
+            self._read_text(value, opens=opens)
+
+    def _read_name(self, value: Any) -> None:
+        """Count the keys in a field for citations, with brackets or without."""
+        text = str(value).strip()[:_LONGEST_ANSWER]
+        bare = not text.startswith(("[", "【"))
+        for _, names in markers(f"[{text}]" if bare else text, self._known):
+            self._cite(names)
+
+
+def _leaves(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the values of a native citation with the names of their fields."""
+    value = _plain(value)
+    if isinstance(value, Mapping):
+        for key, part in value.items():
+            inner = _folded(key)
+            is_quote = inner == "text" and name in ("citedcontent", "sourcecontent")
+            yield from _leaves(part, "citedtext" if is_quote else inner)
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from _leaves(part, name)
+    else:
+        yield name, value
+
+
+def _kind(block: Any) -> Any:
+    return isinstance(block, Mapping) and (block.get("type") or block.get("block_type"))
+
+
+def _plain(value: Any) -> Any:
+    """Return pydantic models and dataclasses as dicts."""
+    if callable(dump := getattr(value, "model_dump", None)) and not isinstance(value, type):
+        return dump()
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return dataclasses.asdict(value)
+    return value
+
+
+def _visible(text: str) -> str:
+    """Replace reasoning, and code that is more than a marker."""
+    if "<" in text:
+        text = _THOUGHT_END.sub("\n", _THOUGHT.sub("\n", text))
+    outside = "\n".join(text.split("```")[::2])  # an open block reaches to the end
+    return _INLINE_CODE.sub(rf"{_CODE}\1{_CODE}", outside)
+
+
+def _json(text: str) -> Any:
+    """Parse an answer that is a JSON object, perhaps in a code block; None if it is none."""
+    text = text.strip().strip("`").removeprefix("json").strip()
+    if not (text.startswith("{") and text.endswith("}")):
         return None
-    hit_ids = {id_ for recalled in recalls for id_ in recalled.ids}
-    others = [id_ for id_ in cited if id_ not in hit_ids]
-    beside: dict[str, Recalled] = {}
-    for recalled in recalls if others else ():
-        beside |= dict.fromkeys(recalled.index.holds(others), recalled)
-    if unknown := [id_ for id_ in others if id_ not in beside]:
-        raise FeedbackError(
-            f"chunk {unknown[0]!r} is not among the hits that run {names[-1]!r} was given, and the "
-            "index that was asked holds no such chunk"
-        )
-    shown = [id_ for lesson in lessons for id_ in lesson.shown]
-    asking = actor if answer is None else answer.actor
-    actor, trusted = (lessons[0].actor, lessons[0].trusted) if lessons else (asking, False)
-    return Answer(
-        names=tuple(names) if answer is None else answer.names,
-        lessons=tuple(
-            replace(
-                lesson,
-                actor=actor,
-                trusted=trusted,
-                outdated={old: outdated[old] for old in lesson.cited if old in outdated},
-            )
-            for lesson in share_credit(cited, [*shown, *cited], recalls, beside=beside)
-        ),
-        made=() if answer is None else tuple(recalls),
-        conversation=None if answer is None else answer.conversation,
-    )
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None
+
+
+def _folded(name: object) -> str:
+    return str(name).replace("_", "").replace("-", "").lower()
+
+
+def _squashed(text: str) -> str:
+    return " ".join(text.split())

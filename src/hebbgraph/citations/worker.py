@@ -1,161 +1,170 @@
-"""Runs the jobs of all learners in the background, in a few shared threads."""
+"""Runs jobs in the background: one bounded queue for the process, in which tenants take turns.
+
+What waits is done before the process ends: at exit, and after SIGTERM.
+"""
 
 from __future__ import annotations
 
+import _thread
 import atexit
 import logging
+import math
 import os
+import signal
 import threading
 import time
-import weakref
 from collections import deque
 from collections.abc import Callable
-from typing import TypeAlias
+from functools import partial
+from typing import Any, NamedTuple, TypeAlias
 
-__all__ = ["CLOSING_SECONDS", "Worker", "finish_learning"]
+__all__ = ["MAX_WAITING", "WORKER", "Lane", "Worker", "keep_on_sigterm"]
 
 logger = logging.getLogger(__name__)
 
 Job: TypeAlias = Callable[[], object]
 
-MAX_WAITING = 10_000
-MAX_THREADS = 4
+#: Jobs that wait; each holds a prompt and its recalls.
+MAX_WAITING = 2_000
+#: What waits has this long to be done when the process ends.
 _EXIT_SECONDS = 10.0
-#: Closing an index waits at most this long for learning, as a callback may have stalled.
-CLOSING_SECONDS = 60.0
 
 
-class _Pool:
-    """The threads of all workers. Each ends when no worker has a job for it.
+class Lane(NamedTuple):
+    """Jobs of one learner in one namespace run in order; lanes take turns."""
 
-    The lock is reentrant, as garbage collection may put a job at any time.
-    """
-
-    def __init__(self) -> None:
-        self.changed = threading.Condition(threading.RLock())
-        self.ready: deque[Worker] = deque()  # have jobs that no thread runs
-        self.ids: set[int] = set()  # of the threads
-        self.count = 0
-        self.over = False
-
-    def start_thread(self) -> None:
-        """Start another thread, unless there are enough."""
-        if self.count < MAX_THREADS:
-            self.count += 1  # first: starting a thread may collect garbage that puts a job
-            try:
-                threading.Thread(target=self._run, name="hebbgraph-learner", daemon=True).start()
-            except RuntimeError as error:
-                self.count -= 1
-                logger.warning("no thread could be started, so answers wait: %s", error)
-
-    def _run(self) -> None:
-        self.ids.add(threading.get_ident())
-        while True:
-            with self.changed:
-                self.count -= 1  # first: garbage collection may put a job meanwhile
-                if not self.ready:
-                    self.ids.discard(threading.get_ident())
-                    return
-                self.count += 1
-                worker = self.ready.popleft()
-                job = worker._jobs.popleft()
-            try:
-                job()
-            except BaseException:  # other workers need the thread
-                logger.exception("a job of a learner failed")  # its repr may hold a question
-            with self.changed:
-                worker._done += 1
-                worker._is_scheduled = bool(worker._jobs)
-                if worker._is_scheduled:
-                    self.ready.append(worker)  # behind the other workers
-                self.changed.notify_all()
-            del worker, job  # an idle thread must not keep them alive
+    owner: int
+    namespace: str
 
 
 class Worker:
-    """Runs jobs in order, in threads that all workers share.
+    """Runs jobs in one daemon thread.
 
-    When the process exits, waiting jobs get ten seconds to finish; later jobs are refused. Errors
-    of jobs are logged.
+    The lock is reentrant: garbage collection may put a job, as of a stream that is abandoned.
     """
 
     def __init__(self) -> None:
-        self._reset()
-        _workers.add(self)
+        self.reset()
 
-    def _reset(self) -> None:
-        self._jobs: deque[Job] = deque()
-        self._is_scheduled = False
-        self._put = 0
-        self._done = 0
+    def reset(self) -> None:
+        """Forget all jobs; in a forked child, the parent does them."""
+        self._changed = threading.Condition(threading.RLock())
+        self._lanes: dict[Lane, deque[Job]] = {}
+        self._later: list[tuple[float, Lane, Job]] = []
+        self._running: Lane | None = None
+        self._thread: threading.Thread | None = None
+        self.over = False
 
-    def put(self, job: Job) -> bool:
-        """Queue a job; return False if the process is exiting and will not run it.
-
-        Never blocks, and may be called during garbage collection, as when a stream is abandoned.
-        If too many jobs wait, the oldest is dropped, and that is logged.
-        """
-        with _pool.changed:
-            if _pool.over:
+    def put(self, lane: Lane, job: Job, *, delay: float = 0.0) -> bool:
+        """Queue a job and return at once; False if the queue is full, or the process ends."""
+        with self._changed:
+            if self._thread is None:
+                self._start()
+            n_waiting = sum(map(len, self._lanes.values())) + len(self._later)
+            if self.over or n_waiting >= MAX_WAITING:
                 return False
-            self._jobs.append(job)
-            self._put += 1
-            if len(self._jobs) > MAX_WAITING:
-                self._jobs.popleft()
-                self._done += 1
-                logger.warning("more than %d jobs wait; the oldest is dropped", MAX_WAITING)
-            if not self._is_scheduled:
-                self._is_scheduled = True
-                _pool.ready.append(self)
-            if _pool.ready:
-                _pool.start_thread()
+            if delay:
+                self._later.append((time.monotonic() + delay, lane, job))
+            else:
+                self._lanes.setdefault(lane, deque()).append(job)
+            self._changed.notify_all()
         return True
 
-    def flush(self, timeout: float | None = None) -> bool:
-        """Wait until all jobs queued so far are done; False after ``timeout`` seconds.
+    def _start(self) -> None:
+        """Start the thread; Python starts none while it exits."""
+        self._thread = threading.Thread(target=self._run, name="hebbgraph-learner", daemon=True)
+        try:
+            self._thread.start()
+        except RuntimeError:
+            self.over = True
 
-        Within a job it does not wait, since it might wait for itself.
-        """
-        if threading.get_ident() in _pool.ids:
-            return True
-        with _pool.changed:
-            last = self._put
-            if _pool.ready:  # perhaps no thread could be started
-                _pool.start_thread()
-            return _pool.changed.wait_for(lambda: self._done >= last, timeout)
+    def flush(self, owner: int, timeout: float | None = None, *, delayed: bool = False) -> bool:
+        """Wait until a learner has no job but ``delayed`` ones; a job does not wait for others."""
+
+        def is_done() -> bool:
+            lanes = (*self._lanes, self._running)
+            return not any(lane and lane.owner == owner for lane in lanes)
+
+        with self._changed:
+            self._queue_due(time.monotonic(), owner if delayed else 0)
+            self._changed.notify_all()
+            is_job = threading.current_thread() is self._thread
+            return is_job or self._changed.wait_for(is_done, timeout)
+
+    def finish(self, timeout: float) -> bool:
+        """Wait until all is done, and take no more jobs."""
+        with self._changed:
+            self.over = True
+            self._queue_due(math.inf)
+            self._changed.notify_all()
+            return self._changed.wait_for(lambda: not (self._lanes or self._running), timeout)
+
+    def _queue_due(self, now: float, owner: int = 0) -> None:
+        """Queue the delayed jobs that are due, or of this learner."""
+        later, self._later = self._later, []
+        for due, lane, job in later:
+            if due <= now or lane.owner == owner:
+                self._lanes.setdefault(lane, deque()).append(job)
+            else:
+                self._later.append((due, lane, job))
+
+    def _run(self) -> None:
+        """Run jobs, one after the other."""
+        while True:
+            job = self._next()
+            try:
+                job()
+            except BaseException:  # the others need the thread
+                logger.exception("a job of a learner failed")
+            del job  # what it holds may be large
+            with self._changed:
+                self._running = None
+                self._changed.notify_all()
+
+    def _next(self) -> Job:
+        """Take the first job of the lane that has waited longest."""
+        with self._changed:
+            self._queue_due(time.monotonic())
+            while not self._lanes:
+                first = min((due for due, *_ in self._later), default=None)
+                self._changed.wait(None if first is None else max(0.0, first - time.monotonic()))
+                self._queue_due(time.monotonic())
+            lane = self._running = next(iter(self._lanes))
+            jobs = self._lanes.pop(lane)
+            job = jobs.popleft()
+            if jobs:  # behind the other lanes, but before what a garbage collection just put
+                self._lanes.setdefault(lane, deque()).extendleft(reversed(jobs))
+            return job
 
 
-def finish_learning(timeout: float | None = None) -> bool:
-    """Wait until all learners of this process have learned everything they heard so far.
+WORKER = Worker()
 
-    Call this before closing an index. Returns False after ``timeout`` seconds.
-    """
-    deadline = None if timeout is None else time.monotonic() + timeout
-    return all(
-        worker.flush(None if deadline is None else max(0.0, deadline - time.monotonic()))
-        for worker in list(_workers)
-    )
+
+def keep_on_sigterm() -> None:
+    """Let SIGTERM wait for the jobs; only the main thread can install that, on POSIX."""
+    former = signal.getsignal(signal.SIGTERM)
+    is_installed = isinstance(former, partial) and former.func is _finish_first
+    is_main = threading.current_thread() is threading.main_thread()
+    if os.name == "posix" and is_main and former not in (signal.SIG_IGN, None) and not is_installed:
+        signal.signal(signal.SIGTERM, partial(_finish_first, former))
+
+
+def _finish_first(former: Any, number: int, frame: object) -> None:
+    """Give a signal back to its former handler, and send it again once all is done."""
+
+    def finish() -> None:
+        _finish()
+        os.kill(os.getpid(), number)
+
+    signal.signal(number, former)
+    _thread.start_new_thread(finish, ())  # takes no lock that the interrupted code may hold
 
 
 def _finish() -> None:
-    """Let waiting jobs run for a while when the process exits, then refuse more."""
-    finish_learning(_EXIT_SECONDS if _pool.count else 0.0)
-    _pool.over = True
-    if late := sum(worker._done < worker._put for worker in list(_workers)):
-        logger.warning(
-            "the process exits while %d learners have work; what they did not learn is lost", late
-        )
+    if not WORKER.finish(_EXIT_SECONDS):
+        logger.warning("the process ends, and some answers are not learned")
 
 
-def _forget() -> None:
-    """Start empty in a forked child, which has none of the threads."""
-    _pool.__init__()  # type: ignore[misc]
-    for worker in list(_workers):
-        worker._reset()
-
-
-_workers: weakref.WeakSet[Worker] = weakref.WeakSet()
-_pool = _Pool()
 atexit.register(_finish)
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget)
+    os.register_at_fork(after_in_child=WORKER.reset)

@@ -1,56 +1,398 @@
-"""The command line: ``hebbgraph index``, ``query``, ``cite``, ``lessons``, ``serve`` and others.
+"""The command line: ``hebbgraph index``, ``recall``, ``reinforce`` and others.
 
-Each module is a Typer app with one group of commands. Commands import rarely needed modules when
-they run, which keeps ``hebbgraph --help`` fast.
+Exit codes: 0 success; 1 an error, or nothing found; 2 wrong usage; 130 interrupted.
 
-Exit codes: 0 success; 1 an error, in one line; 2 wrong usage; 3 some files failed.
+Other distributions add commands by entry points of the group ``hebbgraph.commands``: a function
+that takes the subparsers of :mod:`argparse` and calls ``set_defaults(run=function)``, whose
+function takes the arguments and may return an exit code.
 """
 
 from __future__ import annotations
 
+import argparse
+import json
+import os
+import secrets
 import sys
-from typing import Annotated
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from importlib.metadata import entry_points
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
 
-import typer
-
-from hebbgraph._version import __version__
-from hebbgraph.cli import asking, lessons, operations, plugins, showing, tags, teaching
-from hebbgraph.cli.shared import err
-from hebbgraph.cli.terminal import harmless
-from hebbgraph.errors import HebbgraphError
-
-__all__ = ["app", "main"]
-
-app = typer.Typer(
-    name="hebbgraph",
-    help="A retriever that learns which passages belong together.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    context_settings=plugins.HELP,
+from hebbgraph import Chunk, HebbianIndex, SentenceTransformerEmbedder, Settings, __version__
+from hebbgraph.cli.printing import (
+    complain,
+    counted,
+    hit_lines,
+    lesson_line,
+    show,
+    show_progress,
+    visible,
 )
-for group in (asking, teaching, lessons, tags, showing, operations, plugins):
-    app.add_typer(group.app)
+from hebbgraph.documents import ingest
+from hebbgraph.errors import HebbgraphError, NotFoundError, ParameterError, StorageError
+from hebbgraph.store import MEMORY
+
+__all__ = ["main"]
+
+_ELSEWHERE = {"serve": "server", "bench": "bench"}  # commands, and the extras that bring them
+QUESTION = "Do I get my money back when I cannot come?"
+REWORDED = "We cannot come: do we get our money back?"
 
 
-def _version(value: bool) -> None:
-    if value:
-        typer.echo(f"hebbgraph {__version__}")
-        raise typer.Exit
+class _Answer(NamedTuple):
+    """A record for programs, lines for people, and whether the command has succeeded."""
+
+    record: Any
+    lines: Iterable[str]
+    is_good: bool = True
 
 
-@app.callback()
-def _root(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
-    ] = False,
-) -> None:
-    """A retriever that learns which passages belong together."""
+class _Command(NamedTuple):
+    """What a command does with an opened index, and its options besides those that all have."""
+
+    run: Callable[[HebbianIndex, argparse.Namespace], _Answer | None]
+    mode: Literal["create", "write", "read"]
+    options: tuple[tuple[str, dict[str, Any]], ...]
 
 
-def main() -> None:
-    """Run the command line; a hebbgraph error prints one line and exits with 1."""
+_COMMANDS: list[_Command] = []
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; return the exit code."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        app()
-    except (HebbgraphError, OSError) as error:  # OSError: a file on the command line
-        err.print(f"[red]error[/red] {harmless(str(error))}")
-        sys.exit(1)
+        parsed = _parser(given).parse_args(given)
+        code = parsed.run(parsed) or 0
+        sys.stdout.flush()
+        return int(code)
+    except BrokenPipeError:  # the reader of a pipe has left
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except KeyboardInterrupt:
+        complain("interrupted: what was acknowledged is kept; run the command again to go on")
+        return 130
+    except (HebbgraphError, OSError, ImportError) as error:
+        complain(f"error: {error}")
+        return 1
+
+
+def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="hebbgraph", description="A retriever that learns which passages belong together."
+    )
+    parser.add_argument("--version", action="version", version=f"hebbgraph {__version__}")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    env = os.environ.get
+    db, namespace = env("HEBBGRAPH_DB", "memory.hebb"), env("HEBBGRAPH_NAMESPACE", "default")
+    for command in _COMMANDS:
+        text = command.run.__doc__ or ""
+        name = command.run.__name__.strip("_")
+        added = commands.add_parser(name, help=text.splitlines()[0], description=text)
+        added.add_argument("--db", default=db, help=f"directory or URL of the index [{db}]")
+        added.add_argument("--namespace", default=namespace, help="a tenant of the index")
+        added.add_argument("--json", action="store_true", help="print JSON")
+        for option, settings in command.options:
+            added.add_argument(option, **settings)
+        added.set_defaults(run=partial(_run, command))
+    demo = commands.add_parser("demo", help="a question that fails, is taught, and succeeds")
+    demo.add_argument("--db", default=MEMORY, help="keep the index in this directory")
+    demo.set_defaults(run=_demo)
+    for plugin in entry_points(group="hebbgraph.commands"):
+        if plugin.name in given[:1] and plugin.name not in commands.choices:
+            plugin.load()(commands)  # the others are not imported
+    for name, extra in _ELSEWHERE.items():
+        if name not in commands.choices:
+            text = f'of pip install "hebbgraph[{extra}]"'
+            commands.add_parser(name, help=text, add_help=False)
+            if name in given[:1]:
+                parser.error(f'{name} needs: pip install "hebbgraph[{extra}]"')
+    return parser
+
+
+def _run(command: _Command, arguments: argparse.Namespace) -> int:
+    """Open the index for one command, and print its answer; only indexing makes a new index."""
+    db, namespace = arguments.db, arguments.namespace
+    if command.mode != "create":
+        try:
+            HebbianIndex.open(db, namespace=namespace, read_only=True).close()
+        except NotFoundError as error:
+            hint = f"`hebbgraph index PATH --db {db}` makes one"
+            raise NotFoundError(f"there is no namespace {namespace!r} at {db}; {hint}") from error
+    model, language = getattr(arguments, "embedder", None), getattr(arguments, "language", None)
+    with HebbianIndex.open(
+        db,
+        namespace=namespace,
+        embedder=None if model is None else SentenceTransformerEmbedder(model),
+        settings=None if language is None else Settings(language=language),
+        read_only=command.mode == "read",
+    ) as index:
+        if (answer := command.run(index, arguments)) is not None:
+            show(answer.record, answer.lines, as_json=arguments.json)
+        return 0 if answer is None or answer.is_good else 1
+
+
+def _command(mode: Literal["create", "write", "read"], *options: Any) -> Callable[..., Any]:
+    """Make a function the command of its name."""
+
+    def add(run: Any) -> Any:
+        _COMMANDS.append(_Command(run, mode, options))
+        return run
+
+    return add
+
+
+def _option(name: str, help: str, **settings: Any) -> tuple[str, dict[str, Any]]:
+    return name, {"help": help, **settings}
+
+
+def _flag(name: str, help: str) -> tuple[str, dict[str, Any]]:
+    return _option(name, help, action="store_true")
+
+
+def _filter(text: str) -> dict[str, Any]:
+    try:
+        return dict(json.loads(text))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise argparse.ArgumentTypeError(f"takes a JSON object: {error}") from error
+
+
+def _existing(text: str) -> Path:
+    if text != "-" and not os.path.lexists(text):
+        raise argparse.ArgumentTypeError(f"there is no file or folder {text}")
+    return Path(text)
+
+
+_ACTOR = _option("--actor", "who said it")
+_EMBEDDER = _option(
+    "--embedder",
+    "a sentence-transformers model, by name or path",
+    metavar="MODEL",
+    default=os.environ.get("HEBBGRAPH_EMBEDDER"),
+)
+_WHERE = _option("--where", "a filter", type=_filter, metavar="JSON")
+
+
+@_command(
+    "create",
+    _option("paths", "file, folder, or -", nargs="+", type=_existing, metavar="PATH"),
+    _option("--base", "folder from which places are counted", metavar="DIR"),
+    _option("--language", "of the texts, for stemming; when the index is made"),
+    _flag("--delete-missing", "delete documents whose files are gone"),
+    _EMBEDDER,
+)
+def _index(index: HebbianIndex, arguments: argparse.Namespace) -> _Answer:
+    """Read files and folders; what has not changed is skipped.
+
+    A document is named by its place, and a changed file replaces it. Files .jsonl and standard
+    input (-) hold chunks, one a line, as `hebbgraph export` writes them.
+    """
+    lines = [path for path in arguments.paths if str(path) == "-" or path.suffix == ".jsonl"]
+    files = [path for path in arguments.paths if path not in lines]
+    options = {"base": arguments.base, "delete_missing": arguments.delete_missing}
+    read = ingest(files, index, **options, show_progress=show_progress)
+    report = read.model_dump(mode="json")
+    for path in lines:
+        for name, number in index.add(_read_chunks(path)).model_dump().items():
+            report[name] += number
+    for place, reason in read.failed.items():
+        complain(f"failed: {place}: {reason}")
+    for reason in dict.fromkeys(read.skipped.values()):
+        places = [place for place, why in read.skipped.items() if why == reason]
+        names = ", ".join(places[:3]) + (", …" if len(places) > 3 else "")
+        complain(f"skipped {counted(len(places), 'file')}: {reason}: {names}")
+    if read.missing and not arguments.delete_missing:
+        number = counted(len(read.missing), "document")
+        complain(f"{number} of files that are gone; --delete-missing deletes them")
+    totals = [f"{report[name]:,} {name}" for name in ("added", "replaced", "unchanged", "deleted")]
+    documents = counted(len(read.documents), "document")
+    line = f"{documents} read, {read.unchanged_documents:,} unchanged; chunks: {', '.join(totals)}"
+    return _Answer(report, [line], is_good=not read.failed)
+
+
+def _read_chunks(file: Path) -> Iterator[Chunk]:
+    """Yield the chunks of a file of JSON lines; an error gives the number of the first bad line."""
+    number = 1
+    try:
+        with sys.stdin if str(file) == "-" else file.open(encoding="utf-8-sig") as lines:
+            for line in lines:
+                if line.strip():
+                    yield Chunk.of(json.loads(line))
+                number += 1
+    except (ValueError, RecursionError) as error:
+        raise ParameterError(f"{file}, line {number}: {error}") from error
+
+
+@_command(
+    "write",
+    _option("ids", "ids of chunks", nargs="*", metavar="ID"),
+    _option("--document", "its place, or FOLDER/", action="append", default=[], metavar="PLACE"),
+    _WHERE,
+    _flag("--everything", "all chunks"),
+)
+def _delete(index: HebbianIndex, arguments: argparse.Namespace) -> _Answer:
+    """Delete chunks, documents, or what passes a filter; exit with 1 if nothing fits."""
+    if sum(map(bool, (arguments.ids, arguments.document, arguments.where is not None))) > 1:
+        raise ParameterError("give ids, or --document, or --where")
+    every = set(index.ids())
+    chosen = every & set(arguments.ids)
+    if arguments.everything:
+        chosen = every
+    elif arguments.where is not None:
+        chosen = set(index.ids(arguments.where))
+    for name in arguments.document:
+        below = name.endswith("/")
+        places = [place for place in index.documents() if below and place.startswith(name)]
+        chosen.update(index.ids({"$document_id": {"$in": places or [name]}}))
+    if every and chosen == every and not arguments.everything:
+        raise ParameterError("this would delete all chunks; add --everything if it should")
+    report = index.delete(sorted(chosen))
+    line = f"{counted(report.deleted, 'chunk')} deleted"
+    return _Answer(report.model_dump(), [line], is_good=report.deleted > 0)
+
+
+@_command(
+    "read",
+    _option("words", "in plain language; - reads it", nargs="+", metavar="QUESTION"),
+    _option("-k", "how many chunks [5]", type=int, default=5),
+    _WHERE,
+    _flag("--path", "how each chunk was reached"),
+    _EMBEDDER,
+)
+def _recall(index: HebbianIndex, arguments: argparse.Namespace) -> _Answer:
+    """Find the chunks that answer a question; exit with 1 if there is none."""
+    words = arguments.words
+    question = sys.stdin.read() if words == ["-"] else " ".join(words)
+    recall_id = secrets.token_hex(4)
+    found = index.recall(question, arguments.k, where=arguments.where, recall_id=recall_id)
+    try:
+        with HebbianIndex.open(arguments.db, namespace=arguments.namespace) as writable:
+            writable.keep(found)
+    except StorageError:
+        recall_id = ""  # the index is read only, and is not taught
+    if not arguments.json:
+        for note in found.notes:
+            complain(f"note: {note}")
+        if recall_id and found:
+            complain(f"hebbgraph reinforce {recall_id} RANK... teaches which of these answer it")
+    lines = hit_lines(found, arguments.path)
+    return _Answer(found.model_dump(mode="json"), lines, is_good=bool(found))
+
+
+@_command("read")
+def _documents(index: HebbianIndex, arguments: argparse.Namespace) -> _Answer:
+    """List the documents, with their numbers of chunks."""
+    counts = index.documents()
+    return _Answer(counts, (f"{number:>8,}  {visible(name)}" for name, number in counts.items()))
+
+
+@_command(
+    "write",
+    _option("recall", "the id that recall has printed", metavar="RECALL"),
+    _option("ranks", "chunks that answer it", nargs="*", type=int, metavar="RANK"),
+    _option("--wrong", "chunks that do not", nargs="+", type=int, default=[], metavar="RANK"),
+    _ACTOR,
+    _option("--reason", "kept and listed"),
+    _flag("--trusted", "it counts at once"),
+)
+def _reinforce(index: HebbianIndex, arguments: argparse.Namespace) -> _Answer:
+    """Teach which chunks of a recall answer its question, by their ranks."""
+    if not (arguments.ranks or arguments.wrong):
+        raise ParameterError("give the ranks of chunks that answer it, or --wrong with others")
+    kept = index.kept(arguments.recall)
+    if not kept:
+        raise NotFoundError(f"there is no recall {arguments.recall}; hebbgraph recall prints ids")
+    by_rank = {hit.rank: hit.id for hit in kept[0].hits}
+    if unknown := [rank for rank in arguments.ranks + arguments.wrong if rank not in by_rank]:
+        raise ParameterError(f"rank {unknown[0]} was not shown; there were {len(by_rank)}")
+    lesson = index.reinforce(
+        kept[0],
+        cited=[by_rank[rank] for rank in arguments.ranks],
+        rejected=[by_rank[rank] for rank in arguments.wrong],
+        actor=arguments.actor,
+        reason=arguments.reason,
+        trusted=arguments.trusted,
+    )
+    line = lesson.note or f"lesson {lesson.id}; hebbgraph forget {lesson.id} takes it back"
+    return _Answer(lesson.model_dump(mode="json"), [visible(line)], is_good=not lesson.note)
+
+
+@_command("read", _ACTOR)
+def _lessons(index: HebbianIndex, arguments: argparse.Namespace) -> _Answer:
+    """List the lessons, from the first to the last."""
+    lessons = index.lessons(actor=arguments.actor)
+    records = [lesson.model_dump(mode="json") for lesson in lessons]
+    return _Answer(records, map(lesson_line, lessons))
+
+
+@_command(
+    "write",
+    _option("lesson", "its id", nargs="?", metavar="LESSON"),
+    _ACTOR,
+    _option("--chunk", "lessons about a chunk", metavar="ID"),
+    _flag("--everything", "all lessons"),
+    _flag("--dry-run", "only count"),
+)
+def _forget(index: HebbianIndex, arguments: argparse.Namespace) -> _Answer:
+    """Forget lessons; the index is as if they had never been."""
+    chosen = {name: getattr(arguments, name) for name in ("lesson", "actor", "chunk")}
+    if not arguments.everything and not any(chosen.values()):
+        raise ParameterError("give the id of a lesson, --actor, --chunk or --everything")
+    number = index.forget(**chosen, everything=arguments.everything, dry_run=arguments.dry_run)
+    would = "would be " if arguments.dry_run else ""
+    line = f"{counted(number, 'lesson')} {would}forgotten"
+    return _Answer({"forgotten": number}, [line], is_good=number > 0)
+
+
+@_command("read")
+def _stats(index: HebbianIndex, arguments: argparse.Namespace) -> _Answer:
+    """Show what the index holds, in numbers."""
+    numbers = index.stats()
+    lines = (
+        f"{name.replace('_', ' '):<16}  {f'{value:,}' if isinstance(value, int) else value}"
+        for name, value in numbers.items()
+        if value is not None
+    )
+    return _Answer(numbers, lines)
+
+
+@_command("read", _flag("--rebuild", "first make all but texts and lessons anew"))
+def _doctor(index: HebbianIndex, arguments: argparse.Namespace) -> _Answer:
+    """Check that everything stored follows from the texts; exit with 1 if something does not."""
+    if arguments.rebuild:
+        with HebbianIndex.open(arguments.db, namespace=arguments.namespace) as writable:
+            writable.rebuild()
+    problems = index.doctor()
+    return _Answer(problems, map(visible, problems or ["all is well"]), is_good=not problems)
+
+
+@_command("read", _option("file", "- for standard output", type=Path, metavar="FILE"))
+def _export(index: HebbianIndex, arguments: argparse.Namespace) -> None:
+    """Write all chunks to a file of JSON lines, which `hebbgraph index` reads."""
+    chunks = (chunk for id_ in index.ids() for chunk in index.get(id_))
+    lines = (f"{chunk.model_dump_json(exclude_defaults=True)}\n" for chunk in chunks)
+    if str(arguments.file) == "-":
+        sys.stdout.writelines(lines)
+        return
+    partial_file = arguments.file.with_name(f"{arguments.file.name}.part")
+    with partial_file.open("w", encoding="utf-8", newline="\n") as out:
+        out.writelines(lines)
+    partial_file.replace(arguments.file)
+
+
+def _demo(arguments: argparse.Namespace) -> None:
+    lines = files("hebbgraph.cli").joinpath("demo.jsonl").read_text("utf-8").splitlines()
+    with HebbianIndex.open(arguments.db) as index:
+        index.add(map(json.loads, lines))
+        print(f"{len(lines)} notes of a mountain hut are indexed.")
+        first = index.recall(QUESTION, 3)
+        print(f"\n> {QUESTION}", *hit_lines(first), sep="\n")
+        (answer,) = index.get("deposit")
+        print(f"\nNone of these answers it. “{answer.title}” does:\n   {answer.text}")
+        index.reinforce(first, cited=["deposit"])
+        print("\nThat is taught. Now somebody asks in other words:")
+        print(f"\n> {REWORDED}", *hit_lines(index.recall(REWORDED, 3)), sep="\n")
+    print("\nYour own files: hebbgraph index FOLDER, then hebbgraph recall and reinforce.")

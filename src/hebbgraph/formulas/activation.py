@@ -23,12 +23,12 @@ that mention the tag; and along a **co-mention**, from one mention to another. I
 title to title, since chunks under one heading are no evidence for each other. If n chunks share a
 title, a link passes 1/n of the mass to each.
 
-*Mass.* Mass is **trusted** once it has been on a chunk whose title the query names, or
-has crossed an alias edge. Only trusted mass uses co-mentions; for other mass they would
-count again what lexical search has counted, and drown direct evidence. So if a query
-names what some chunk is about, its activation travels freely; otherwise it follows links
-only, and without links the direct ranking stands. A title is trusted as far as its words are
-rare in the query. If the query names no title, arriving mass counts less for the score.
+*Mass.* Mass is **trusted** once it has been on a chunk whose title the query names. Only
+trusted mass uses co-mentions; for other mass they would count again what word search has counted,
+and drown direct evidence. So if a query names what some chunk is about, its activation travels
+freely; otherwise it follows links only, and without links the direct ranking stands. A title is
+trusted as far as its words are rare in the query. If the query names no title, arriving mass
+counts less for the score.
 
 One step, from chunks with mass :math:`m_c` to chunks with mass :math:`m_{c'}`:
 
@@ -44,8 +44,6 @@ only); leak :math:`\lambda`: a tag that leads to nothing relevant loses its mass
 
 *Links.* Addresses and edges by metadata take no part in these steps. In a last step, the chunks
 with the best scores pass mass over their links; see :mod:`hebbgraph.formulas.links`.
-
-The cost depends on seeds, beam and fan-out, not on the number of chunks.
 """
 
 from __future__ import annotations
@@ -54,27 +52,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hebbgraph.arrays import (
-    BoolArray,
+    Allowed,
     FloatArray,
     IntArray,
-    all_of,
     flatnonzero,
     sum_by,
     top_n,
     unique_inverse,
 )
-from hebbgraph.formulas.adjacency import EdgeSet, IncidenceView
 from hebbgraph.formulas.evidence import Evidence
 from hebbgraph.formulas.paths import Layer, Path, strongest_path
-from hebbgraph.formulas.spreading_parameters import SpreadingParameters
-from hebbgraph.formulas.spreading_step import SpreadingStep
+from hebbgraph.formulas.spreading_step import SpreadingParameters, SpreadingStep
+from hebbgraph.terms import IncidenceView
 
 __all__ = ["Activation", "SpreadingParameters", "spread"]
 
-_NO_INTS = np.empty(0, np.int64)
-_NO_FLOATS = np.empty(0, np.float64)
 _TOLERANCE = 1e-9
 
 
@@ -82,71 +77,51 @@ _TOLERANCE = 1e-9
 class Activation:
     """The result of spreading.
 
-    Parameters
-    ----------
-    chunks : ndarray of int64, shape (n,), ascending
-        All candidates, and all chunks that activation reached.
-    scores : ndarray of float64, shape (n,), in [0, 1]
-    direct, arrived : ndarray of float64, shape (n,)
-        The two causes: ``evidence ** evidence_power``, reduced by doubt, and
-        ``x / (x + half_saturation)``.
-    cues : ndarray of int64
-        The query's tags, without hubs.
-    cue_mass : ndarray of float64, same shape
-    layers : tuple of Layer
-        The flows of each step, for :meth:`path`.
-    remembered : float, in [0, 1]
-        The most that memory adds to any score.
-    kept : float, in (0, 1]
-        The share of the best score that remains where memory lowers it.
-    gained : ndarray of float64, shape (n,), optional
-        What memory adds to each score; negative where it subtracts.
-    unlearned : Activation, optional
-        The activation without memory; omitted if memory added nothing.
+    ``chunks`` ascend: all candidates, and all that activation reached. ``direct`` and ``arrived``
+    are the two causes of their scores.
     """
 
     chunks: IntArray
     scores: FloatArray
     direct: FloatArray
     arrived: FloatArray
-    cues: IntArray
-    cue_mass: FloatArray
     layers: tuple[Layer, ...]
-    remembered: float = 0.0
-    kept: float = 1.0
-    gained: FloatArray | None = None
-    unlearned: Activation | None = None
 
-    def unlearned_score(self, chunk: int) -> float:
-        """Return the score of a chunk without what memory adds."""
-        plain = self.unlearned or self
-        at = int(plain.chunks.searchsorted(chunk))
-        known = at < len(plain.chunks) and plain.chunks[at] == chunk
-        return float(plain.scores[at]) if known else 0.0
-
-    def top(self, k: int) -> tuple[IntArray, FloatArray]:
-        """Return the k best chunks, best first, and all within 1e-9 of the last score.
-
-        The caller breaks ties and cuts to k. Here, equal scores are ordered by chunk number.
-        """
-        if k < len(self.chunks):
-            last = np.partition(self.scores, len(self.scores) - k)[-k] - _TOLERANCE
+    def top(self, k: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return the k best chunks, best first, and all within 1e-9 of the last score."""
+        best: IntArray = np.arange(len(self.chunks))
+        if k < len(best):
+            last = np.partition(self.scores, len(best) - k)[-k] - _TOLERANCE
             best = flatnonzero(self.scores >= last)
-        else:
-            best = np.arange(len(self.chunks))
         best = best[np.lexsort((self.chunks[best], -self.scores[best]))]
-        return self.chunks[best], self.scores[best]
+        return self.chunks[best].astype(np.int64), self.scores[best].astype(np.float64)
+
+    def _find(self, chunk: int) -> int | None:
+        at = int(self.chunks.searchsorted(chunk))
+        return at if at < len(self.chunks) and self.chunks[at] == chunk else None
+
+    def score_of(self, chunk: int) -> float:
+        """Return the score of a chunk, 0 if it was not reached."""
+        at = self._find(chunk)
+        return 0.0 if at is None else float(self.scores[at])
+
+    def arrived_at(self, chunk: int) -> float | None:
+        """Return the part of a chunk's score that arrived over the graph; None if none did."""
+        at = self._find(chunk)
+        return None if at is None else float(self.arrived[at]) or None
+
+    def active_tags(self, n: int) -> tuple[IntArray, FloatArray]:
+        """Return the n tags, and all equal to the last, that the first chunks pass most mass to."""
+        _, tags, mass = self.layers[1].sources if len(self.layers) > 1 else self.layers[0].sources
+        distinct, position = unique_inverse(tags)
+        total = sum_by(position, mass, len(distinct))
+        at = top_n(total, n)
+        return distinct[at], total[at]
 
     def path(self, chunk: int) -> Path:
-        """Return the strongest path from the query to a chunk.
-
-        Raises
-        ------
-        KeyError
-            If the chunk is not a candidate and was not reached.
-        """
-        at = int(self.chunks.searchsorted(chunk))
-        if at == len(self.chunks) or self.chunks[at] != chunk:
+        """Return the strongest path from the query to a chunk that was reached."""
+        at = self._find(chunk)
+        if at is None:
             raise KeyError(chunk)
         return strongest_path(
             self.layers, chunk, direct=float(self.direct[at]), arrived=float(self.arrived[at])
@@ -159,67 +134,25 @@ def spread(
     evidence: Evidence,
     *,
     parameters: SpreadingParameters | None = None,
-    allowed: BoolArray | None = None,
-    aliases: EdgeSet | None = None,
-    cue_weights: FloatArray | None = None,
+    allowed: Allowed | None = None,
     cue_trust: FloatArray | None = None,
     confidence: float = 1.0,
     share_held: float = 1.0,
 ) -> Activation:
-    """Spread activation from the cues and the best candidates.
+    """Spread activation from the cues, distinct tags that the query names, and the best candidates.
 
-    Parameters
-    ----------
-    view : IncidenceView
-        The graph.
-    cues : ndarray of int, shape (n_cues,)
-        Distinct tags that the query names.
-    evidence : Evidence
-        Candidates and direct evidence.
-    parameters : SpreadingParameters, optional
-        Default values if omitted.
-    allowed : ndarray of bool, indexed by chunk, optional
-        Chunks that take part. Others neither receive nor pass mass, and are in no path.
-    aliases : EdgeSet, optional
-        Edges between tags; see :mod:`hebbgraph.graph.aliases`.
-    cue_weights : ndarray of float, shape (n_cues,), optional
-        Factors on the weights of the cues; 1 if omitted. The largest one also scales the
-        mass that all cues start with.
-    cue_trust : ndarray of float, shape (n_cues,), in [0, 1], optional
-        How likely each cue names what the query is about; 1 if omitted. A chunk that has a
-        cue for its title receives, and may pass on, that share of its mass.
-    confidence : float, in [0, 1]
-        How likely the best direct hits are about the query; explicit links carry that share
-        of their mass.
-    share_held : float, in [0, 1]
-        Share of the query that the best chunk holds; see
-        :func:`hebbgraph.formulas.confidence.share_held`.
-
-    Returns
-    -------
-    Activation
-
-    Examples
-    --------
-    Chunk 0 has title 0 and mentions tag 1, which is the title of chunk 1:
-
-    >>> from hebbgraph.testing.array_view import ArrayView
-    >>> view = ArrayView([[0, 1], [1], [2]], titles=[{0}, {1}, {2}])
-    >>> evidence = Evidence(np.array([0, 2]), np.array([1.0, 0.3]))
-    >>> activation = spread(view, np.array([0]), evidence)
-    >>> chunks, scores = activation.top(3)
-    >>> chunks.tolist()
-    [0, 1, 2]
-    >>> [(node.kind, node.id) for node in activation.path(1)]
-    [('tag', 0), ('chunk', 0), ('tag', 1), ('chunk', 1)]
+    Chunks that are not ``allowed`` neither receive nor pass mass, and are in no path. ``cue_trust``
+    says how likely each cue names what the query is about (1 if omitted): a chunk that has a cue
+    for its title receives, and may pass on, that share of its mass. Explicit links carry the share
+    ``confidence``, how likely the best direct hits are about the query, of which the best chunk
+    holds ``share_held``.
     """
     p = parameters or SpreadingParameters()
     candidates, f = evidence.chunks, evidence.values
     if allowed is not None:
-        keep = allowed[candidates]
-        if not all_of(keep):
-            candidates, f = candidates[keep], f[keep]
-    step = SpreadingStep(view, cues, evidence, p, allowed, aliases, cue_weights, cue_trust)
+        keep = allowed(candidates)
+        candidates, f = candidates[keep], f[keep]
+    step = SpreadingStep(view, cues, evidence, p, allowed, cue_trust)
 
     # Layer 0: cues pass mass to the chunks whose titles they are, and the seeds start.
     cue_mass = step.cue_share * step.cue_weight / (step.cue_weight.sum() or 1.0)
@@ -236,28 +169,23 @@ def spread(
             break
         layers.append(following)
 
-    activation = _scored(step, candidates, layers, cue_mass, certainty)
+    activation = _scored(step, candidates, layers, certainty)
     if linked := step.follow_links(activation.chunks, activation.scores, confidence):
-        activation = _scored(step, candidates, layers + linked, cue_mass, certainty)
+        activation = _scored(step, candidates, layers + linked, certainty)
     return activation
 
 
 def _scored(
-    step: SpreadingStep,
-    candidates: IntArray,
-    layers: Sequence[Layer],
-    cue_mass: FloatArray,
-    certainty: float,
+    step: SpreadingStep, candidates: IntArray, layers: Sequence[Layer], certainty: float
 ) -> Activation:
     """Score the candidates, and all chunks where mass arrived."""
-    p, evidence = step.parameters, step.evidence
-    n = len(candidates)
+    p, n = step.parameters, len(candidates)
     chunks, position = unique_inverse(
         np.concatenate([candidates, *(layer.receivers for layer in layers)])
     )
     credit = np.concatenate([layer.credit for layer in layers])
     x = sum_by(position[n:], credit, len(chunks))
-    direct = certainty * evidence.values_of(chunks) ** p.evidence_power
+    direct = certainty * step.evidence.values_of(chunks) ** p.evidence_power
     arrived = p.graph_weight * x / (x + p.half_saturation)
     direct_of_candidates = np.zeros(len(chunks))
     direct_of_candidates[position[:n]] = direct[position[:n]]
@@ -266,19 +194,17 @@ def _scored(
         scores=direct + (1.0 - direct) * arrived,
         direct=direct_of_candidates,
         arrived=arrived,
-        cues=step.cues,
-        cue_mass=cue_mass,
         layers=tuple(layers),
     )
 
 
 def _seeds(
-    candidates: IntArray, f: FloatArray, parameters: SpreadingParameters
+    candidates: IntArray, f: FloatArray, p: SpreadingParameters
 ) -> tuple[IntArray, FloatArray]:
     """Return the best candidates and their shares of the initial mass."""
-    at = top_n(f, parameters.n_seeds)
+    at = top_n(f, p.n_seeds)
     highest = float(f[at].max(initial=0.0))
     if highest <= 0:
-        return _NO_INTS, _NO_FLOATS
-    weight = (f[at] / highest) ** parameters.sharpness
+        return candidates[:0], f[:0]
+    weight = (f[at] / highest) ** p.sharpness
     return candidates[at], weight / weight.sum()

@@ -1,4 +1,4 @@
-r"""The memory rule: what a question says and what is cited for it are associated.
+r"""The rule of learned edges: what a question says and what is cited for it are associated.
 
 Each chunk c has a sum :math:`M_c` of the questions that cited it: each question is a unit vector of
 cues, times the weight of its lesson. For a new question q, memory adds to the score of c
@@ -16,6 +16,8 @@ Sums can be taken apart again, so forgetting is exact.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -23,17 +25,20 @@ from hebbgraph.arrays import FloatArray, IntArray, flatnonzero
 
 __all__ = [
     "LEAST_TAUGHT",
+    "MANY_SHOWN",
+    "cue_rarity",
     "keep_order",
     "lead",
     "likeness",
     "scale_by_confidence",
-    "share_beside_answer",
+    "shared_credit",
     "squeeze",
-    "unit_rows",
 ]
 
 #: Sums shorter than this count in proportion: what was hardly taught is hardly remembered.
 LEAST_TAUGHT = 0.5
+#: An answer that cites all of at least this many shown chunks teaches nothing.
+MANY_SHOWN = 5
 #: Bound of √n − 1: nine lessons that agree count as much as any number.
 _MOST_REPEATED = 2.0
 #: Scores below the floor and above the knee are squeezed into bounds; scores below the floor
@@ -69,14 +74,39 @@ def likeness(
     [[1.0, 0.02], [1.0, 0.0]]
     """
     length = np.maximum(np.sqrt(np.maximum(squared, 0.0)), LEAST_TAUGHT)
-    cosine = np.maximum(dot / length - by_chance, 0.0) / (1.0 - by_chance)
+    cosine = np.clip((dot / length - by_chance) / (1.0 - by_chance), 0.0, 1.0)
     return cosine, cosine * np.clip(np.sqrt(length) - 1.0, 0.0, _MOST_REPEATED)
+
+
+def cue_rarity(n_led: IntArray, n_texts: int) -> NDArray[np.float64]:
+    """Return the squared rarity of cues that lead to so many of all taught texts.
+
+    >>> cue_rarity(np.array([0, 9, 99]), 100).round(1).tolist()
+    [21.3, 5.7, 0.5]
+    """
+    rarity: NDArray[np.float64] = np.log1p(n_texts / (1.0 + n_led)) ** 2
+    return rarity
+
+
+def shared_credit(n_cited: int, n_shown: int) -> float:
+    """Return the credit of each cited chunk, in [0, 1].
+
+    ``(1 - (n_cited / n_shown)²) / √n_cited``: whoever cites nearly all prefers nothing. If few
+    chunks are shown, the first factor is 1.
+
+    >>> round(shared_credit(1, 10), 2), shared_credit(10, 10), shared_credit(4, 4)
+    (0.99, 0.0, 0.5)
+    """
+    if not n_cited:
+        return 0.0
+    choice = 1.0 - (n_cited / n_shown) ** 2 if n_shown >= MANY_SHOWN else 1.0
+    return max(choice, 0.0) / math.sqrt(n_cited)
 
 
 def scale_by_confidence(
     confidence: float, greatest_likeness: float, gain: FloatArray, handicap: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return what memory adds to a score, and what a taught chunk loses, at some confidence.
+    """Return what lessons add to a score, and what a taught chunk loses, at some confidence.
 
     An unsure search gives small scores, and any likeness would outweigh their order; so both
     shrink with the confidence, in [0, 1]. Taught chunks pay a handicap because memory may give it
@@ -89,26 +119,8 @@ def scale_by_confidence(
     return confidence * gain, confidence * greatest_likeness**0.5 * handicap
 
 
-def share_beside_answer(cosine: FloatArray, answered: float) -> FloatArray:
-    """Return the share that other questions keep where the very question was answered.
-
-    An answer to the very question has a likeness of 1, and beside it other questions count by their
-    own likeness once more, as far as the answer is believed. So rewordings stay, and what many
-    people taught for questions that hardly resemble this one does not fill its hits.
-
-    >>> share_beside_answer(np.array([1.0, 0.5, 0.1]), 0.9).round(2).tolist()
-    [1.0, 0.55, 0.19]
-    """
-    share: FloatArray = 1.0 - answered * (1.0 - cosine)
-    return share
-
-
 def keep_order(scores: FloatArray, order: IntArray) -> NDArray[np.float64]:
-    """Lower scores until none exceeds one that precedes it in ``order``.
-
-    >>> keep_order(np.array([0.9, 0.2, 0.1]), np.array([1, 0, 2])).round(3).tolist()
-    [0.2, 0.2, 0.1]
-    """
+    """Lower scores until none exceeds one that precedes it in ``order``."""
     least = np.minimum.accumulate(scores[order])
     is_lowered = least < scores[order]
     kept = np.empty(len(scores))
@@ -145,10 +157,3 @@ def squeeze(scores: FloatArray, most: float = 1.0) -> NDArray[np.float64]:
     if best > most:
         squeezed[high] = knee + (most - knee) * (squeezed[high] - knee) / (best - knee)
     return squeezed
-
-
-def unit_rows(rows: FloatArray) -> NDArray[np.float32]:
-    """Return rows of unit length; rows of zeros stay."""
-    length = np.sqrt(np.einsum("ij,ij->i", rows, rows))
-    length[length == 0] = 1.0
-    return np.asarray(rows / length[:, None], np.float32)

@@ -2,9 +2,8 @@ r"""How likely the corpus covers a question at all.
 
 .. math:: p = \sigma(a + b\,\text{coverage} + c\,\text{nearness})
 
-The coefficients come from logistic regression on questions written for the corpus and
-questions written for another one; ``python -m hebbgraph_bench.confidence`` fits them again and
-tests them on a corpus that was left out.
+The coefficients, with vectors and without, come from logistic regression on questions written for
+the corpus and questions written for another one, tested on a corpus that was left out.
 """
 
 from __future__ import annotations
@@ -12,10 +11,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 
+from hebbgraph.formulas.bm25 import K1, idf
+
 __all__ = [
-    "BOTH",
     "HELD_ONCE",
-    "LEXICAL",
     "NOTHING_KNOWN",
     "confidence",
     "coverage",
@@ -28,13 +27,10 @@ __all__ = [
 NOTHING_KNOWN = 0.3
 #: A question stands or falls with its rarest words; the others are often grammar.
 _N_RAREST = 3
-#: The most that BM25 (k1 = 1.2) gives for a term, in units of its idf.
-_SATURATION = 2.2
+#: The most that BM25 gives for a term, in units of its idf.
+_SATURATION = K1 + 1.0
 #: Coverage by a chunk of mean length that holds each of the rarest words once.
 HELD_ONCE = 1.0 / _SATURATION
-#: Intercept and coefficients of coverage and nearness, without vectors and with them.
-LEXICAL = (-6.3, 18.1)
-BOTH = (-7.8, 15.0, 8.1)
 
 
 def coverage(terms: Iterable[tuple[float, int]], n_chunks: int, best: float) -> float:
@@ -43,21 +39,7 @@ def coverage(terms: Iterable[tuple[float, int]], n_chunks: int, best: float) -> 
     The BM25 of the best chunk, divided by the most that the question's three rarest terms can
     give. A term that no chunk holds counts like a term of a single chunk.
 
-    Parameters
-    ----------
-    terms : iterable of (float, int)
-        The weight of each term, positive, and its document frequency. A question has a
-        handful of terms; arrays would cost more than they save.
-    n_chunks : int
-    best : float
-        The highest BM25 of a chunk.
-
-    Returns
-    -------
-    float, in [0, 1]
-
-    Examples
-    --------
+    ``terms`` are pairs of weight and document frequency, ``best`` is the highest BM25 of a chunk.
     Each of the two words could give 9.4; no chunk holds the second one.
 
     >>> round(coverage([(1.0, 1), (1.0, 0)], 100, best=6.0), 2)
@@ -71,14 +53,6 @@ def coverage(terms: Iterable[tuple[float, int]], n_chunks: int, best: float) -> 
 def rarest(terms: Mapping[str, tuple[float, int]], n_chunks: int) -> list[str]:
     """Return the words with which a question stands or falls, at most three.
 
-    Parameters
-    ----------
-    terms : mapping of str to (float, int)
-        The weight and the document frequency of each term, as in :func:`coverage`.
-    n_chunks : int
-
-    Examples
-    --------
     >>> rarest({"the": (1.0, 90), "petrel": (1.0, 1), "yard": (1.0, 7), "gannet": (1.0, 2)}, 100)
     ['petrel', 'gannet', 'yard']
     """
@@ -86,37 +60,16 @@ def rarest(terms: Mapping[str, tuple[float, int]], n_chunks: int) -> list[str]:
 
 
 def _mass(weight: float, df: int, n_chunks: int) -> float:
-    return weight * _idf(min(max(df, 1), n_chunks), n_chunks)
-
-
-def _idf(df: int, n_chunks: int) -> float:
-    return math.log1p((n_chunks - df + 0.5) / (df + 0.5))
+    return weight * idf(min(max(df, 1), n_chunks), n_chunks)
 
 
 def share_held(terms: Iterable[tuple[float, int]], n_chunks: int, best: float) -> float:
     """Return the share of a question that the best chunk holds.
 
     The BM25 of the best chunk, divided by that of a chunk of mean length that holds each term
-    once. Terms that no chunk holds are left out.
-
-    Parameters
-    ----------
-    terms, n_chunks, best
-        As in :func:`coverage`.
-
-    Returns
-    -------
-    float, in [0, 1]
-        1 if no chunk holds any term.
-
-    Examples
-    --------
-    Each of the two words could give 4.2; a chunk of mean length holds one of them.
-
-    >>> round(share_held([(1.0, 1), (1.0, 1)], 100, best=4.2), 2)
-    0.5
+    once. Terms that no chunk holds are left out; without others, the share is 1.
     """
-    whole = sum(weight * _idf(min(df, n_chunks), n_chunks) for weight, df in terms if df > 0)
+    whole = sum(weight * idf(min(df, n_chunks), n_chunks) for weight, df in terms if df > 0)
     return min(best / whole, 1.0) if whole > 0 else 1.0
 
 
@@ -126,13 +79,6 @@ def nearness(nearest: float, background: float) -> float:
     Embedders differ in how far apart they place unrelated texts, so cosines are rescaled: the
     mean of all chunks becomes 0, and 1 stays 1.
 
-    Parameters
-    ----------
-    nearest, background : float
-        Cosine of the nearest chunk to the question, and the mean cosine of all chunks.
-
-    Examples
-    --------
     >>> round(nearness(0.85, 0.7), 2)
     0.5
     """
@@ -140,23 +86,12 @@ def nearness(nearest: float, background: float) -> float:
 
 
 def confidence(covered: float, near: float | None = None) -> float:
-    """Return the probability that the corpus covers the question.
+    """Return the probability that the corpus covers the question, by coverage and nearness.
 
-    Parameters
-    ----------
-    covered : float, in [0, 1]
-        See :func:`coverage`.
-    near : float, optional
-        See :func:`nearness`.
-
-    Examples
-    --------
     >>> round(confidence(0.6), 2), round(confidence(0.2), 2)
     (0.99, 0.06)
     >>> round(confidence(0.2, 0.7), 2), round(confidence(0.2, 0.2), 2)
     (0.7, 0.04)
     """
-    features = (1.0, covered) if near is None else (1.0, covered, near)
-    coefficients = LEXICAL if near is None else BOTH
-    logit = sum(a * x for a, x in zip(coefficients, features, strict=True))
+    logit = -6.3 + 18.1 * covered if near is None else -7.8 + 15.0 * covered + 8.1 * near
     return 1.0 / (1.0 + math.exp(-logit))

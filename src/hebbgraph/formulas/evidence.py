@@ -9,22 +9,16 @@ from functools import cached_property
 
 import numpy as np
 
-from hebbgraph.arrays import (
-    BoolArray,
-    FloatArray,
-    IntArray,
-    all_of,
-    is_in_sorted,
-    unique_inverse,
-)
-from hebbgraph.formulas.dense_share import USUAL_TAILS, EvidenceWeights, dense_share
+from hebbgraph.arrays import FloatArray, IntArray, is_in_sorted, unique_inverse
 
-__all__ = ["Evidence", "fuse", "memoize_similarity"]
+__all__ = ["DENSE_SHARE", "Evidence", "fuse"]
+
+#: The share of vectors in direct evidence, for all corpora.
+DENSE_SHARE = 0.55
 
 #: Maps chunks to their cosine with the query, or to evidence derived from it.
 _ScoreOf = Callable[[IntArray], FloatArray]
 
-_NO_FLOATS = np.empty(0, np.float64)
 #: Evidence of a chunk that no search returned: enough for activation to reach it over the graph,
 #: too little to rank it by itself.
 _FLOOR = 0.05
@@ -35,34 +29,12 @@ _NOBODY, _UNKNOWN = np.array([-1]), np.array([_FLOOR])
 class Evidence:
     """Direct evidence of the candidates, and of any other chunk on demand.
 
-    Parameters
-    ----------
-    chunks : ndarray of int64, shape (n,), ascending and distinct
-        The candidates.
-    values : ndarray of float64, shape (n,), in [0, 1]
-    others : float or callable
-        Evidence of all other chunks: a number, or a function of chunk numbers.
-    lexical, dense : ndarray of float64, shape (n,), in [0, 1], optional
-        The scores that ``values`` was fused from.
-    dense_share : float, in [0, 1]
-        The share of ``dense``.
-    confidence : float, in [0, 1], optional
-        How likely the corpus covers the question; see
-        :mod:`hebbgraph.formulas.confidence`.
-    covered, near : float, optional
-        The inputs of ``confidence``.
-    share_held : float, in [0, 1]
-        Share of the question that the best chunk holds; see
-        :func:`hebbgraph.formulas.confidence.share_held`.
-    words : callable, optional
-        Maps n chunks to the weights of the question's rare words that each of them holds, shape
-        (n, n_words); a row sums to at most 1.
-    sentences : callable, optional
-        Maps n chunks and n addresses, as tags, to the share of the question's words, in [0, 1],
-        in the sentence where each chunk links to the address; 0 where none does.
+    The candidates, ``chunks``, ascend; ``values`` were fused from ``lexical`` and ``dense``, and
+    ``others`` is the evidence of all other chunks, or a function of them. ``words`` maps n chunks
+    to the weights of the question's rare words that each holds, shape (n, n_words), a row summing
+    to at most 1. ``sentences`` maps n chunks and n addresses to the share of the question's words
+    in the sentence where each chunk links to the address.
 
-    Examples
-    --------
     >>> evidence = Evidence(np.array([2, 5]), np.array([1.0, 0.5]), others=0.05)
     >>> evidence.values_of(np.array([5, 3, 2])).tolist()
     [0.5, 0.05, 1.0]
@@ -73,10 +45,7 @@ class Evidence:
     others: float | _ScoreOf = _FLOOR
     lexical: FloatArray | None = None
     dense: FloatArray | None = None
-    dense_share: float = 0.0
-    confidence: float | None = None
-    covered: float = 0.0
-    near: float | None = None
+    confidence: float = 1.0
     share_held: float = 1.0
     words: _ScoreOf | None = None
     sentences: Callable[[IntArray, IntArray], FloatArray] | None = None
@@ -86,12 +55,6 @@ class Evidence:
         """The candidates and their values, plus a last entry for all other chunks."""
         return np.concatenate((self.chunks, _NOBODY)), np.concatenate((self.values, _UNKNOWN))
 
-    def _positions(self, chunks: IntArray) -> IntArray:
-        """Return the position of each chunk among the candidates; n for all other chunks."""
-        at = self.chunks.searchsorted(chunks)
-        at[self._padded[0][at] != chunks] = len(self.chunks)
-        return at
-
     def values_of(self, chunks: IntArray) -> FloatArray:
         """Return the evidence of any chunks, in the given order."""
         candidates, padded = self._padded
@@ -99,54 +62,26 @@ class Evidence:
         known, values = candidates[at] == chunks, padded[at]
         if not callable(self.others):
             return np.where(known, values, self.others)
-        if all_of(known):
+        if known.all():
             return values
         values = values.astype(np.float64)
         values[~known] = self.others(chunks[~known])
         return values
 
-    def approximate(self, chunks: IntArray) -> FloatArray:
-        """Return the evidence of any chunks, assuming .05 for all that are not candidates.
-
-        Cheap for many chunks, because it computes no similarities.
-        """
-        values: FloatArray = self._padded[1][self._positions(chunks)]
-        return values
-
     def parts(self, chunk: int) -> tuple[float | None, float | None]:
         """Return the lexical and the dense score of a chunk; None if unknown."""
-        at = int(self._positions(np.array([chunk]))[0])
-        lexical, dense = (
-            None if scores is None or at == len(scores) else float(scores[at])
-            for scores in (self.lexical, self.dense)
-        )
+        at = int(self.chunks.searchsorted(chunk))
+        known = at < len(self.chunks) and self.chunks[at] == chunk
+        lexical = float(self.lexical[at]) if known and self.lexical is not None else None
+        dense = float(self.dense[at]) if known and self.dense is not None else None
         return lexical, dense
 
-    def fused_from(self, chunks: IntArray) -> tuple[list[float | None], list[float | None]]:
-        """Return lexical and dense scores of any chunks, to four decimals; None if unknown."""
-        positions = self._positions(chunks).tolist()
-
-        def rounded(scores: FloatArray | None) -> list[float | None]:
-            if scores is None:
-                return [None] * len(positions)
-            n = len(scores)
-            return [None if at == n else round(float(scores[at]), 4) for at in positions]
-
-        return rounded(self.lexical), rounded(self.dense)
-
     def upheld(self, chunks: IntArray) -> Evidence:
-        """Return evidence in which dense search lowers none of these chunks, ascending.
-
-        >>> lexical, dense = np.array([1.0, 0.2]), np.array([0.1, 1.0])
-        >>> fused = Evidence(np.array([2, 5]), 0.6 * dense + 0.4 * lexical, 0.0, lexical, dense)
-        >>> fused.upheld(np.array([2])).values.round(2).tolist()
-        [1.0, 0.68]
-        """
+        """Return evidence in which dense search lowers none of these chunks, ascending."""
         assert self.lexical is not None
         is_upheld = is_in_sorted(self.chunks, chunks)
-        return replace(
-            self, values=np.where(is_upheld, np.maximum(self.values, self.lexical), self.values)
-        )
+        highest = np.maximum(self.values, self.lexical)
+        return replace(self, values=np.where(is_upheld, highest, self.values))
 
 
 def fuse(
@@ -157,43 +92,17 @@ def fuse(
     *,
     similarity: _ScoreOf | None = None,
     n_chunks: int = 0,
-    covered: float = 1.0,
-    weights: EvidenceWeights | None = None,
-    foreign: BoolArray | None = None,
-    tails: float = USUAL_TAILS,
+    share: float = DENSE_SHARE,
 ) -> Evidence:
-    """Fuse lexical and dense scores into direct evidence.
+    """Fuse word and vector search into direct evidence.
 
-    ``w * dense + (1 - w) * bm25``, where BM25 is divided by its maximum, the cosine is
-    min-max scaled over the candidates (all chunks that either search returned), and ``w``
-    is the :func:`~hebbgraph.formulas.dense_share.dense_share`. A chunk that lexical search did
-    not return has a lexical score of 0. Without dense scores, evidence is the scaled BM25 alone,
-    and .05 for all other chunks.
+    ``share * dense + (1 - share) * bm25``, where BM25 is divided by its maximum, and the cosine is
+    min-max scaled over the candidates (all chunks that either search returned). Without dense
+    scores, evidence is the scaled BM25 alone, and .05 for all other chunks.
 
-    Parameters
-    ----------
-    lexical_chunks : ndarray of int, shape (n,)
-        Distinct chunks, in any order.
-    lexical_scores : ndarray of float, shape (n,), at least 0
-        BM25.
-    dense_chunks, dense_scores : ndarray, shape (m,), optional
-        The nearest chunks and their cosines.
-    similarity : callable, optional
-        Cosine of any chunks to the query. Without it, other chunks count as if they came
-        right after the last of ``dense_chunks``, and only these are judged by both searches.
-    n_chunks : int
-        Number of chunks in the corpus; used without ``similarity``.
-    covered : float, in [0, 1]
-        See :func:`~hebbgraph.formulas.dense_share.dense_share`.
-    weights : EvidenceWeights, optional
-    foreign : ndarray of bool, indexed by chunk, optional
-        Chunks in another language than the question. Lexical search cannot find them, so their
-        evidence is at least their dense score, and they judge neither search.
-    tails : float
-        See :func:`hebbgraph.formulas.dense_share.likeness`.
+    ``similarity`` gives the cosine of any chunks to the question; NaN for those without a vector,
+    which count as the farthest. Without it, other chunks count as if they came next by rank.
 
-    Examples
-    --------
     >>> evidence = fuse(np.array([4, 1]), np.array([6.0, 3.0]))
     >>> evidence.chunks.tolist(), evidence.values.tolist()
     ([1, 4], [0.5, 1.0])
@@ -202,38 +111,21 @@ def fuse(
     bm25 = lexical_scores / highest if highest > 0 else lexical_scores * 0.0
     if dense_chunks is None or dense_scores is None or not len(dense_chunks):
         order = np.argsort(lexical_chunks)
-        values = bm25[order].astype(np.float64)
-        return Evidence(lexical_chunks[order], values, lexical=values)
+        return Evidence(lexical_chunks[order], bm25[order], lexical=bm25[order])
     chunks, position = unique_inverse(np.concatenate([lexical_chunks, dense_chunks]))
     lexical = np.zeros(len(chunks))
     lexical[position[: len(lexical_chunks)]] = bm25
     known = position[len(lexical_chunks) :]
     if similarity is None:
         dense, dense_of_others = _scaled_by_rank(len(chunks), known, dense_scores, n_chunks)
-        is_judged = np.zeros(len(chunks), np.bool_)
-        is_judged[known] = True
     else:
         dense, dense_of_others = _scaled_cosines(chunks, known, dense_scores, similarity)
-        is_judged = np.ones(len(chunks), np.bool_)
-    words = lexical
-    if foreign is not None:
-        words = np.where(foreign[chunks], np.maximum(lexical, dense), lexical)
-        is_judged &= ~foreign[chunks]
-    share = dense_share(
-        lexical[is_judged], dense[is_judged], covered, weights or EvidenceWeights(), tails
-    )
-
-    def of_others(other_chunks: IntArray) -> FloatArray:
-        shares = share if foreign is None else np.where(foreign[other_chunks], 1.0, share)
-        return shares * dense_of_others(other_chunks)
-
     return Evidence(
         chunks,
-        share * dense + (1.0 - share) * words,
-        of_others,
+        share * dense + (1.0 - share) * lexical,
+        lambda others: share * dense_of_others(others),
         lexical=lexical,
         dense=dense,
-        dense_share=share,
     )
 
 
@@ -246,16 +138,16 @@ def _scaled_cosines(
     cosines = np.empty(len(chunks))
     cosines[known] = scores
     cosines[unknown] = similarity(chunks[unknown])
-    low, high = float(cosines.min()), float(cosines.max())
+    low, high = float(np.nanmin(cosines)), float(np.nanmax(cosines))
     if high <= low:
         low = high - 1.0
     width = high - low
 
     def scaled_of_others(others: IntArray) -> FloatArray:
         scaled: FloatArray = np.clip((similarity(others) - low) / width, 0.0, 1.0)
-        return scaled
+        return np.nan_to_num(scaled)
 
-    return (cosines - low) / width, scaled_of_others
+    return np.nan_to_num((cosines - low) / width), scaled_of_others
 
 
 def _scaled_by_rank(
@@ -277,23 +169,3 @@ def _scaled_by_rank(
     dense[known] = scores
     rest = (following - lowest) / width
     return (dense - lowest) / width, lambda others: np.full(len(others), rest)
-
-
-def memoize_similarity(similarity: _ScoreOf) -> _ScoreOf:
-    """Memoize similarities by chunk: successive steps of spreading reach the same chunks."""
-    chunks, values = np.empty(0, np.int64), _NO_FLOATS
-
-    def memoized(others: IntArray) -> FloatArray:
-        nonlocal chunks, values
-        new = others
-        if len(chunks):
-            at = np.minimum(np.searchsorted(chunks, others), len(chunks) - 1)
-            new = others[chunks[at] != others]
-        if len(new):
-            new, _ = unique_inverse(new)
-            both = np.concatenate([chunks, new])
-            order = both.argsort(kind="stable")
-            chunks, values = both[order], np.concatenate([values, similarity(new)])[order]
-        return values[np.searchsorted(chunks, others)]
-
-    return memoized

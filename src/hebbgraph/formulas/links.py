@@ -26,66 +26,48 @@ leads to no particular chunk of that page.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from hebbgraph.arrays import (
+    Allowed,
     BoolArray,
     FloatArray,
     IntArray,
-    concatenated_ranges,
     sum_by,
     top_n_per_owner,
     unique_inverse,
 )
-from hebbgraph.formulas.adjacency import IncidenceView, LinkKind
-from hebbgraph.formulas.parameters import check_positive, check_range
+from hebbgraph.formulas.evidence import Evidence
+from hebbgraph.terms import IncidenceView, TermKind
 
 __all__ = ["LinkFlows", "LinkParameters", "follow_links"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class LinkParameters:
-    """Constants of following links, the same for every corpus and query.
+    """Constants of following links, the same for every corpus and query."""
 
-    Parameters
-    ----------
-    n_sources : int, at least 0
-        Number of chunks whose links are followed, the best by score; 0 follows none.
-    sharpness : float, positive
-        A source starts with mass proportional to score ** sharpness: larger values follow the
-        links of the best hit almost alone.
-    forward, backward, sideways : float, in [0, 1]
-        Share of that mass that flows to what a chunk refers to, to what refers to it,
-        and along edges by metadata.
-    fan_out : int, at least 1
-        Each source leads to this many chunks in each direction, and to those that tie with them.
-    leak : float, positive
-        Weight of "none of these chunks": larger values let links raise good answers only.
-    sentence : float, at least 0
-        Weight of what the linking sentence holds of the question, in direct evidence.
-    tags_per_chunk : int, at least 1
-        A source follows this many of its links, those that the fewest chunks have.
-    """
-
+    #: Number of chunks whose links are followed, the best by score; 0 follows none.
     n_sources: int = 5
+    #: A source starts with mass proportional to score ** sharpness: larger values follow the links
+    #: of the best hit almost alone.
     sharpness: float = 4.0
+    #: Share of that mass that flows to what a chunk refers to, to what refers to it, and along
+    #: edges by metadata.
     forward: float = 0.4
     backward: float = 0.05
     sideways: float = 0.2
+    #: Each source leads to this many chunks in each direction, and to those that tie with them.
     fan_out: int = 2
+    #: Weight of "none of these chunks": larger values let links raise good answers only.
     leak: float = 0.05
+    #: Weight of what the linking sentence holds of the question, in direct evidence.
     sentence: float = 2.0
+    #: A source follows this many of its links, those that the fewest chunks have.
     tags_per_chunk: int = 64
-
-    def __post_init__(self) -> None:
-        check_range(self, ("n_sources", "sentence"), 0)
-        check_range(self, ("fan_out", "tags_per_chunk"), 1)
-        check_range(self, ("forward", "backward", "sideways"), 0, 1)
-        check_positive(self, ("sharpness", "leak"))
 
 
 class LinkFlows(NamedTuple):
@@ -113,52 +95,20 @@ def follow_links(
     view: IncidenceView,
     sources: IntArray,
     mass: FloatArray,
-    evidence: Callable[[IntArray], FloatArray],
-    parameters: LinkParameters,
+    evidence: Evidence,
+    p: LinkParameters,
     *,
     cut: int,
-    allowed: BoolArray | None = None,
-    words: Callable[[IntArray], FloatArray] | None = None,
-    sentences: Callable[[IntArray, IntArray], FloatArray] | None = None,
+    allowed: Allowed | None = None,
 ) -> LinkFlows | None:
-    """Pass mass over the links of some chunks.
+    """Pass mass, shape (n,), over the links of n distinct chunks; None if nothing flows.
 
-    Parameters
-    ----------
-    view : IncidenceView
-    sources : ndarray of int, shape (n,)
-        Distinct chunks.
-    mass : ndarray of float64, shape (n,)
-    evidence : callable
-        Maps chunks to their direct evidence, in [0, 1].
-    parameters : LinkParameters
-    cut : int
-        Links that more chunks have than this lead nowhere.
-    allowed : ndarray of bool, indexed by chunk, optional
-        Chunks that take part; all if omitted.
-    words, sentences : callable, optional
-        See :class:`hebbgraph.formulas.evidence.Evidence`.
-
-    Returns
-    -------
-    LinkFlows, or None if nothing flows
-
-    Examples
-    --------
-    Chunk 0 links to the address that chunks 1 and 2 share:
-
-    >>> from hebbgraph.testing.array_view import ArrayView
-    >>> view = ArrayView([[0], [0], [0]], titles=[set(), {0}, {0}], links={0: LinkKind.ADDRESS})
-    >>> flows = follow_links(
-    ...     view, np.array([0]), np.ones(1), lambda chunks: 0.2 * chunks, LinkParameters(), cut=9
-    ... )
-    >>> flows.targets.tolist(), flows.mass.round(2).tolist()
-    ([1, 2], [0.06, 0.26])
+    ``allowed`` returns which of some chunks take part; all if omitted. Links that more chunks have
+    than ``cut`` lead nowhere.
     """
-    p = parameters
     owner, tags, entitled = view.tags_of(sources)
     df = view.df(tags)
-    keep = (view.link_kinds(tags) != LinkKind.PHRASE) & (df > 1) & (df <= cut)
+    keep = (view.link_kinds(tags) != TermKind.TAG) & (df > 1) & (df <= cut)
     if not keep.any():
         return None
     owner, tags, entitled, df = owner[keep], tags[keep], entitled[keep], df[keep]
@@ -167,15 +117,15 @@ def follow_links(
     reached, position = unique_inverse(tags)
     holder, chunks, is_address = view.chunks_of(reached)
     if allowed is not None:
-        keep = allowed[chunks]
+        keep = allowed(chunks)
         holder, chunks, is_address = holder[keep], chunks[keep], is_address[keep]
     kind = view.link_kinds(reached)
     leaves, arrives = kind[position], kind[holder]
     flows = []
     for share, leaving, arriving, is_backward in (
-        (p.forward, ~entitled & (leaves != LinkKind.EDGE), is_address, False),
-        (p.backward, entitled & (leaves == LinkKind.ADDRESS), ~is_address, True),
-        (p.sideways, leaves == LinkKind.EDGE, arrives == LinkKind.EDGE, False),
+        (p.forward, ~entitled & (leaves != TermKind.EDGE), is_address, False),
+        (p.backward, entitled & (leaves == TermKind.ADDRESS), ~is_address, True),
+        (p.sideways, leaves == TermKind.EDGE, arrives == TermKind.EDGE, False),
     ):
         rows = np.flatnonzero(leaving)
         links = _joined(owner[rows], position[rows], holder[arriving], chunks[arriving], len(kind))
@@ -183,9 +133,10 @@ def follow_links(
         links = _most_particular(links, kind)
         if not len(links.source):
             continue
-        answer = _answer(links, sources, evidence, words)
-        if sentences is not None and not is_backward:
-            answer = answer + p.sentence * sentences(sources[links.source], reached[links.tag])
+        answer = _answer(links, sources, evidence)
+        if evidence.sentences is not None and not is_backward:
+            said = evidence.sentences(sources[links.source], reached[links.tag])
+            answer = answer + p.sentence * said
         pull = answer**2
         if is_backward:
             pull = pull / links.shared
@@ -203,28 +154,20 @@ def follow_links(
 def _joined(
     source: IntArray, tag: IntArray, holder: IntArray, chunks: IntArray, n_tags: int
 ) -> _Links:
-    """Join (source, tag) with (holder, chunk) where tag and holder agree.
-
-    ``source`` and ``holder`` ascend.
-    """
+    """Join (source, tag) with (holder, chunk), both ascending, where tag and holder agree."""
     counts = np.bincount(holder, minlength=n_tags)
-    starts = np.cumsum(counts) - counts
-    at = concatenated_ranges(starts[tag], counts[tag])
-    row = np.repeat(np.arange(len(tag)), counts[tag])
-    return _Links(source[row], tag[row], chunks[at], counts[tag][row].astype(np.float64))
+    starts, shared = (np.cumsum(counts) - counts)[tag], counts[tag]
+    row = np.repeat(np.arange(len(tag)), shared)
+    at = (starts - np.cumsum(shared) + shared)[row] + np.arange(len(row))
+    return _Links(source[row], tag[row], chunks[at], shared[row].astype(np.float64))
 
 
-def _answer(
-    links: _Links,
-    sources: IntArray,
-    evidence: Callable[[IntArray], FloatArray],
-    words: Callable[[IntArray], FloatArray] | None,
-) -> FloatArray:
+def _answer(links: _Links, sources: IntArray, evidence: Evidence) -> FloatArray:
     """Return a(c, c') of each link: how well the target answers what the source leaves open."""
-    answer = evidence(links.target)
-    if words is None:
+    answer = evidence.values_of(links.target)
+    if evidence.words is None:
         return answer
-    weights = words(np.concatenate((sources, links.target)))
+    weights = evidence.words(np.concatenate((sources, links.target)))
     lacking = np.maximum(weights[len(sources) :] - weights[links.source], 0.0)
     total: FloatArray = answer + lacking.sum(axis=1)
     return total
@@ -232,7 +175,7 @@ def _answer(
 
 def _most_particular(links: _Links, kind: IntArray) -> _Links:
     """Keep one link to each target, and pages only if no address leads to one of their chunks."""
-    is_page = kind[links.tag] == LinkKind.PAGE
+    is_page = kind[links.tag] == TermKind.PAGE
     target = links.source * (int(links.target.max(initial=0)) + 1) + links.target
     named = is_page & np.isin(target, target[~is_page])
     page = links.source * len(kind) + links.tag

@@ -8,32 +8,21 @@ from typing import Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
-from hebbgraph.arrays import (
-    FloatArray,
-    IntArray,
-    all_of,
-    flatnonzero,
-    sum_by,
-    top_n,
-    unique_inverse,
-)
+from hebbgraph.arrays import FloatArray, IntArray, flatnonzero, sum_by, top_n, unique_inverse
 
-__all__ = ["EdgeFlow", "Flows", "Layer", "Path", "PathNode", "strongest_path"]
+__all__ = ["Flows", "Layer", "Path", "PathNode", "strongest_path"]
 
 _NO_INTS = np.empty(0, np.int64)
 _NO_FLOATS = np.empty(0, np.float64)
 
-EdgeFlow: TypeAlias = tuple[IntArray, IntArray, FloatArray]
+_EdgeFlow: TypeAlias = tuple[IntArray, IntArray, FloatArray]
 """Sources and targets of edges, and the mass that flowed over each."""
 
-_NO_EDGES: EdgeFlow = (_NO_INTS, _NO_INTS, _NO_FLOATS)
+_NO_EDGES: _EdgeFlow = (_NO_INTS, _NO_INTS, _NO_FLOATS)
 
 
 class PathNode(NamedTuple):
-    """One node on the path from the query; ``weight`` is the mass that arrived on it.
-
-    The first node of a path is a cue or a seed.
-    """
+    """One node on the path from a cue or seed; ``weight`` is the mass that arrived on it."""
 
     kind: Literal["tag", "chunk"]
     id: int
@@ -44,10 +33,7 @@ Path: TypeAlias = tuple[PathNode, ...]
 
 
 class Flows(NamedTuple):
-    """Flows from tags to chunks; all arrays have shape (n_edges,).
-
-    The mass is ``trusted`` plus ``plain``; the score counts ``credit`` of it.
-    """
+    """Flows from tags to chunks: ``trusted`` plus ``plain`` mass; the score counts ``credit``."""
 
     tags: IntArray
     chunks: IntArray
@@ -56,7 +42,7 @@ class Flows(NamedTuple):
     credit: FloatArray
 
 
-def _into(edges: EdgeFlow, target: int) -> list[tuple[float, int]]:
+def _into(edges: _EdgeFlow, target: int) -> list[tuple[float, int]]:
     """Return (-mass, source) of the flows into a node, the strongest first.
 
     Paths look up few nodes, so scanning all flows is faster than sorting them.
@@ -70,30 +56,17 @@ def _into(edges: EdgeFlow, target: int) -> list[tuple[float, int]]:
 class Layer:
     """The chunks that one step reached, and the flows that led there.
 
-    Parameters
-    ----------
-    receivers : ndarray of int64, shape (n,), ascending
-    trusted, plain : ndarray of float64, shape (n,)
-        Mass that arrived on each receiver.
-    credit : ndarray of float64, shape (n,)
-        The part of the mass that counts for the score.
-    passed : (tags, chunks, mass)
-        Flows from tags to chunks over the static graph.
-    hops : (tags, tags, mass)
-        Flows over alias edges.
-    sources : (chunks, tags, mass)
-        Flows from the previous layer's chunks to the tags; empty if the tags are cues.
-    seeds : ndarray of int64, ascending
-        Chunks where mass starts in this layer: ``seed_trusted`` and ``seed_plain``.
+    ``receivers`` ascend, with the mass that arrived on each; ``passed`` flowed from tags to them,
+    ``sources`` from chunks of the previous layer to these tags (empty if the tags are cues). Mass
+    starts on ``seeds``, which ascend.
     """
 
     receivers: IntArray
     trusted: FloatArray
     plain: FloatArray
     credit: FloatArray
-    passed: EdgeFlow
-    hops: EdgeFlow = _NO_EDGES
-    sources: EdgeFlow = _NO_EDGES
+    passed: _EdgeFlow
+    sources: _EdgeFlow = _NO_EDGES
     seeds: IntArray = field(default_factory=lambda: _NO_INTS)
     seed_trusted: FloatArray = field(default_factory=lambda: _NO_FLOATS)
     seed_plain: FloatArray = field(default_factory=lambda: _NO_FLOATS)
@@ -112,49 +85,20 @@ class Layer:
         return cls(_NO_INTS, _NO_FLOATS, _NO_FLOATS, _NO_FLOATS, _NO_EDGES)
 
     @classmethod
-    def gather(
-        cls,
-        reached: IntArray,
-        position: IntArray,
-        flows: Flows,
-        *,
-        hops: EdgeFlow | None = None,
-    ) -> Self:
-        """Sum the flows by receiver.
-
-        Parameters
-        ----------
-        reached : ndarray of int
-            The distinct chunks of ``flows``, ascending.
-        position : ndarray of int
-            Index in ``reached`` of each chunk of ``flows``.
-        flows : Flows
-            Edges without mass are dropped.
-        hops : (tags, tags, mass), optional
-            Flows over alias edges, for :func:`strongest_path`.
-        """
+    def gather(cls, reached: IntArray, position: IntArray, flows: Flows) -> Self:
+        """Sum the flows by receiver: ``reached[position]`` are their chunks, distinct ascending."""
         n, at = len(reached), position
         mass = flows.trusted + flows.plain
         flowing = mass > 0
-        if not all_of(flowing):
-            edges = flatnonzero(flowing)
-            flows = Flows._make(column[edges] for column in flows)
-            mass, at = mass[edges], at[edges]
+        if not flowing.all():  # edges without mass are dropped
+            flows = Flows._make(column[flowing] for column in flows)
+            mass, at = mass[flowing], at[flowing]
         trusted = sum_by(at, flows.trusted, n)
         plain = sum_by(at, flows.plain, n)
         credit = sum_by(at, flows.credit, n)
-        receiving = (trusted + plain).nonzero()[0]
-        if len(receiving) < n:
-            reached, credit = reached[receiving], credit[receiving]
-            trusted, plain = trusted[receiving], plain[receiving]
-        return cls(
-            receivers=reached,
-            trusted=trusted,
-            plain=plain,
-            credit=credit,
-            passed=(flows.tags, flows.chunks, mass),
-            hops=hops or _NO_EDGES,
-        )
+        at = flatnonzero(trusted + plain > 0)
+        passed = flows.tags, flows.chunks, mass
+        return cls(reached[at], trusted[at], plain[at], credit[at], passed)
 
     def start(self, chunks: IntArray, trusted: FloatArray, plain: FloatArray) -> None:
         """Let mass start on distinct chunks in this layer."""
@@ -176,26 +120,12 @@ class Layer:
 def strongest_path(layers: Sequence[Layer], chunk: int, *, direct: float, arrived: float) -> Path:
     """Return the strongest path from the query to a chunk.
 
-    If direct evidence outweighs arrived activation, the path is the chunk alone.
-    Otherwise it is traced back from the step in which most mass arrived, always to the
-    strongest predecessor that is not yet on the path.
-
-    Examples
-    --------
-    >>> one = np.array([1.0])
-    >>> flows = Flows(np.array([7]), np.array([3]), one, 0 * one, one)
-    >>> layer = Layer.gather(np.array([3]), np.array([0]), flows)
-    >>> [(node.kind, node.id) for node in strongest_path([layer], 3, direct=0.0, arrived=0.9)]
-    [('tag', 7), ('chunk', 3)]
+    If direct evidence outweighs arrived activation, the path is the chunk alone. Otherwise it is
+    traced back from where most mass arrived, always to the strongest predecessor not yet on it.
     """
-    if direct >= arrived:
-        return (PathNode("chunk", chunk, direct),)
-    amounts = [layer.arrived(chunk) for layer in layers]
-    for depth in sorted(range(len(layers)), key=lambda i: (-amounts[i], i)):
-        if amounts[depth] <= 0:
-            break
-        path = _trace(layers, depth, chunk, (chunk,))
-        if path is not None:
+    amounts = [layer.arrived(chunk) for layer in layers] if arrived > direct else []
+    for depth in sorted(range(len(amounts)), key=lambda i: (-amounts[i], i)):
+        if amounts[depth] > 0 and (path := _trace(layers, depth, chunk, (chunk,))) is not None:
             return path
     return (PathNode("chunk", chunk, direct),)
 
@@ -209,8 +139,7 @@ def _mass_on(chunk: int, chunks: IntArray, trusted: FloatArray, plain: FloatArra
 
 def _trace(layers: Sequence[Layer], depth: int, chunk: int, seen: tuple[int, ...]) -> Path | None:
     """Return the strongest path by which ``chunk`` received mass in step ``depth``."""
-    layer = layers[depth]
-    for against, tag in _into(layer.passed, chunk):
+    for against, tag in _into(layers[depth].passed, chunk):
         if (before := _trace_tag(layers, depth, tag, seen)) is not None:
             return (*before, PathNode("chunk", chunk, -against))
     return None
@@ -222,34 +151,17 @@ def _trace_chunk(
     """Return the strongest path to a chunk from which mass flowed after step ``depth``."""
     if chunk in seen or depth < 0:
         return None
-    if layers[depth].arrived(chunk) > 0:  # prefer the cue whose title the chunk is to the seed
-        path = _trace(layers, depth, chunk, (*seen, chunk))
-        if path is not None:
-            return path
+    if (path := _trace(layers, depth, chunk, (*seen, chunk))) is not None:
+        return path  # prefer the cue whose title the chunk is to the seed
     started = layers[depth].started(chunk)
     return (PathNode("chunk", chunk, started),) if started > 0 else None
 
 
-def _trace_tag(
-    layers: Sequence[Layer], depth: int, tag: int, seen: tuple[int, ...], hopped: bool = False
-) -> Path | None:
+def _trace_tag(layers: Sequence[Layer], depth: int, tag: int, seen: tuple[int, ...]) -> Path | None:
     """Return the strongest path to a tag of step ``depth``."""
-    layer = layers[depth]
     if depth == 0:
-        hops = [] if hopped else _into(layer.hops, tag)
-        if not hops:
-            return (PathNode("tag", tag, 0.0),)
-        against, source = hops[0]
-        return (PathNode("tag", source, 0.0), PathNode("tag", tag, -against))
-    edges = [(against, "chunk", node) for against, node in _into(layer.sources, tag)]
-    if not hopped:
-        edges += [(against, "tag", node) for against, node in _into(layer.hops, tag)]
-    for against, kind, node in sorted(edges):
-        before = (
-            _trace_chunk(layers, depth - 1, node, seen)
-            if kind == "chunk"
-            else _trace_tag(layers, depth, node, seen, hopped=True)
-        )
-        if before is not None:
+        return (PathNode("tag", tag, 0.0),)
+    for against, node in _into(layers[depth].sources, tag):
+        if (before := _trace_chunk(layers, depth - 1, node, seen)) is not None:
             return (*before, PathNode("tag", tag, -against))
     return None

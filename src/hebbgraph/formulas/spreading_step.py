@@ -1,31 +1,86 @@
-"""One step of spreading activation: from chunks to their tags, and from tags to chunks.
+"""One step of spreading activation, from chunks to their tags and on to chunks; its constants.
 
 The formulas are in :mod:`hebbgraph.formulas.activation`.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 import numpy as np
 
 from hebbgraph.arrays import (
+    Allowed,
     BoolArray,
     FloatArray,
     IntArray,
-    all_of,
     flatnonzero,
-    is_in,
+    is_in_sorted,
     sum_by,
     top_n,
     top_n_per_owner,
     unique_inverse,
 )
-from hebbgraph.formulas.adjacency import EdgeSet, IncidenceView, LinkKind
 from hebbgraph.formulas.evidence import Evidence
-from hebbgraph.formulas.links import follow_links
-from hebbgraph.formulas.paths import EdgeFlow, Flows, Layer
-from hebbgraph.formulas.spreading_parameters import SpreadingParameters
+from hebbgraph.formulas.links import LinkParameters, follow_links
+from hebbgraph.formulas.paths import Flows, Layer
+from hebbgraph.terms import IncidenceView, TermKind
 
-__all__ = ["SpreadingStep"]
+__all__ = ["SpreadingParameters", "SpreadingStep"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpreadingParameters:
+    """Constants of spreading, the same for every corpus and query."""
+
+    #: Number of chunks where activation starts, the best by direct evidence.
+    n_seeds: int = 5
+    #: A seed starts with mass proportional to evidence ** sharpness. With low values, many seeds
+    #: share the mass and the ranking collapses to that of plain search.
+    sharpness: float = 16.0
+    #: Share of the mass that starts on the query's tags, if it names any; seeds get the rest.
+    cue_share: float = 0.4
+    #: Weight of tags that the query already names; below 1, mass flows to new tags (lateral
+    #: inhibition).
+    inhibition: float = 0.1
+    #: Number of steps chunk → tag → chunk: how many hops an answer may lie from the seeds.
+    n_steps: int = 2
+    #: Weight of a title, in mentions, when a tag passes mass on: larger values rank chunks titled
+    #: by a tag above those that mention it.
+    title_salience: float = 32.0
+    #: Weight of "none of these chunks", in mentions: a tag of irrelevant chunks loses its mass.
+    leak: float = 1.0
+    #: Share of the mass arriving by co-mention that counts for the score; all of it flows on.
+    mention_credit: float = 0.6
+    #: Share of the arriving mass that counts for the score if the question names no chunk's title:
+    #: then direct search alone chose where to start.
+    unnamed_credit: float = 0.6
+    #: Tags of more than ``clip(hub_share * n_chunks, hub_floor, hub_cap)`` chunks are hubs and pass
+    #: nothing.
+    hub_share: float = 0.01
+    hub_floor: int = 20
+    hub_cap: int = 100
+    #: A chunk passes mass to this many of its tags, the rarest.
+    tags_per_chunk: int = 16
+    #: This many chunks, the most active, pass mass on in a step.
+    beam: int = 16
+    #: ``a`` in the score: larger values rank by strong direct evidence first, and leave the order
+    #: below it to the graph.
+    evidence_power: float = 4.0
+    #: ``kappa`` in the score: the activation that counts one half; smaller values rank connected
+    #: chunks higher.
+    half_saturation: float = 0.04
+    #: Share of its score that direct evidence loses if the question names a title and the best
+    #: chunk holds nothing else of it.
+    doubt: float = 0.3
+    #: Factor on activation in the score; see :attr:`hebbgraph.Settings.graph`.
+    graph_weight: float = 1.0
+    #: Constants of following explicit links.
+    links: LinkParameters = field(default_factory=LinkParameters)
+
+    def hub_cut(self, n_chunks: int) -> int:
+        """Return the largest document frequency of a tag that is not a hub."""
+        return int(min(max(self.hub_share * n_chunks, self.hub_floor), self.hub_cap))
 
 
 class SpreadingStep:
@@ -35,20 +90,8 @@ class SpreadingStep:
     second separates mass that came from mentions, which continues along links and co-mentions, from
     mass that came from the chunks whose title the tag is, which continues along backlinks.
 
-    Parameters
-    ----------
-    view, cues, evidence, parameters, allowed, aliases, cue_weights, cue_trust
-        See :func:`hebbgraph.formulas.activation.spread`.
-
-    Attributes
-    ----------
-    cues : ndarray of int64, ascending
-        Without hubs, and without tags that no chunk has.
-    cue_weight, cue_trust : ndarray of float64, same shape
-    cue_share : float
-        Share of the mass that starts on the cues.
-    named : float, in [0, 1]
-        The highest trust in a cue that is some chunk's title; known after :meth:`from_cues`.
+    ``cues`` ascend, without hubs and tags that no chunk has; ``named`` is the highest trust in a
+    cue that is some chunk's title, known after :meth:`from_cues`.
     """
 
     def __init__(
@@ -57,17 +100,14 @@ class SpreadingStep:
         cues: IntArray,
         evidence: Evidence,
         parameters: SpreadingParameters,
-        allowed: BoolArray | None,
-        aliases: EdgeSet | None,
-        cue_weights: FloatArray | None = None,
-        cue_trust: FloatArray | None = None,
+        allowed: Allowed | None,
+        cue_trust: FloatArray | None,
     ) -> None:
         self.view = view
         self.evidence = evidence
         self.parameters = parameters
         self.cut = parameters.hub_cut(view.n_chunks)
         self.allowed = allowed
-        self.aliases = aliases
         self.named = 0.0
         order = cues.argsort(kind="stable")
         df = view.df(cues[order])
@@ -76,10 +116,6 @@ class SpreadingStep:
         self.cues = cues[order].astype(np.int64)
         self.cue_weight = self.specificity(df[keep])
         self.cue_share = parameters.cue_share if len(order) else 0.0
-        if cue_weights is not None and len(order):
-            factors = cue_weights[order]
-            self.cue_weight = self.cue_weight * factors
-            self.cue_share *= float(factors.max())
         self.cue_trust = np.ones(len(order)) if cue_trust is None else cue_trust[order]
 
     def specificity(self, df: IntArray) -> FloatArray:
@@ -91,18 +127,16 @@ class SpreadingStep:
         """Return the trusted share of each seed's mass: the trust in a cue that is its title."""
         owner, tags, is_title = self.view.tags_of(seeds)
         trust = np.zeros(len(seeds))
-        named = is_title & is_in(tags, self.cues) & (self.view.link_kinds(tags) == LinkKind.PHRASE)
+        named = (
+            is_title & is_in_sorted(tags, self.cues) & (self.view.link_kinds(tags) == TermKind.TAG)
+        )
         shares = self.cue_trust[self.cues.searchsorted(tags[named])].tolist()
         for seed, share in zip(owner[named].tolist(), shares, strict=True):  # a handful
             trust[seed] = max(trust[seed], share)
         return trust
 
     def from_cues(self, mass: FloatArray) -> Layer:
-        """Pass mass from the cues to the chunks whose titles they, or their aliases, are.
-
-        This mass uses no co-mentions: lexical search has already found the chunks that mention
-        the cues.
-        """
+        """Pass mass from the cues to the chunks whose titles they are; word search found others."""
         on_cues = np.zeros((2, 2, len(mass)))
         on_cues[0, 0] = mass
         return self._from_tags(self.cues, on_cues, are_cues=True)
@@ -116,15 +150,6 @@ class SpreadingStep:
         owner, tags, is_title, share = self._shares_of_tags(sources)
         out_trusted, out_plain = trusted[owner] * share, plain[owner] * share
         reached, position = unique_inverse(tags)
-        if len(reached) > p.tag_beam:
-            best = top_n(sum_by(position, out_trusted + out_plain, len(reached)), p.tag_beam)
-            renumbered = np.full(len(reached), -1)
-            renumbered[best] = np.arange(len(best))
-            position = renumbered[position]
-            at = flatnonzero(position >= 0)
-            owner, tags, is_title, position = owner[at], tags[at], is_title[at], position[at]
-            out_trusted, out_plain = out_trusted[at], out_plain[at]
-            reached = reached[best]
         n = len(reached)
         position = position + n * is_title
         on_tags = np.stack(
@@ -144,11 +169,11 @@ class SpreadingStep:
         owner, tags, is_title, df, is_tag = self.view.mentions_of(chunks)
         # A tag of a single chunk leads nowhere; links are followed at the end.
         leads = flatnonzero(
-            (df > 1) & (df <= self.cut) & (self.view.link_kinds(tags) == LinkKind.PHRASE)
+            (df > 1) & (df <= self.cut) & (self.view.link_kinds(tags) == TermKind.TAG)
         )
         owner, tags, df = owner[leads], tags[leads], df[leads]
         weight = self.specificity(df)
-        weight[is_in(tags, self.cues)] *= p.inhibition
+        weight[is_in_sorted(tags, self.cues)] *= p.inhibition
         best = top_n_per_owner(owner, weight, len(chunks), p.tags_per_chunk)
         weight *= best
         total = sum_by(owner, weight, len(chunks))
@@ -158,16 +183,12 @@ class SpreadingStep:
         return owner, tags[at], is_title[leads[at]], weight[at] / total[owner]
 
     def _from_tags(self, tags: IntArray, mass: FloatArray, *, are_cues: bool = False) -> Layer:
-        """Pass the mass of distinct tags, shape (2, 2, n), to their aliases, then to chunks."""
+        """Pass the mass of distinct tags, shape (2, 2, n), to chunks."""
         p = self.parameters
-        hops = None
-        if self.aliases is not None:
-            tags, mass, hops = self._hop(self.aliases, tags, mass)
         owner, chunks, is_title = self.view.chunks_of(tags)
         if self.allowed is not None:
-            keep = self.allowed[chunks]
-            if not all_of(keep):
-                owner, chunks, is_title = owner[keep], chunks[keep], is_title[keep]
+            keep = self.allowed(chunks)
+            owner, chunks, is_title = owner[keep], chunks[keep], is_title[keep]
         reached, position = unique_inverse(chunks)
         pull = self.evidence.values_of(reached)[position]
         n = len(tags)
@@ -175,16 +196,14 @@ class SpreadingStep:
         namesakes = np.bincount(edge, minlength=2 * n)[n:]
         total = sum_by(edge, pull, 2 * n).reshape(2, n)
         if are_cues:
-            trust = np.ones(n)
-            trust[: len(self.cue_trust)] = self.cue_trust  # the cues come first, then aliases
-            self.named = float(trust[namesakes > 0].max(initial=0.0))
-            passed = _passed_on(mass, total, namesakes, p, trust=trust)
+            self.named = float(self.cue_trust[namesakes > 0].max(initial=0.0))
+            passed = _passed_on(mass, total, namesakes, p, trust=self.cue_trust)
         else:
             passed = _passed_on(mass, total, namesakes, p, co_mentions=True)
             passed[2] *= self._credit
         trusted, plain, credit = passed.reshape(3, 2 * n).take(edge, axis=1) * pull
         flows = Flows(tags[owner], chunks, trusted, plain, credit)
-        return Layer.gather(reached, position, flows, hops=hops)
+        return Layer.gather(reached, position, flows)
 
     @property
     def _credit(self) -> float:
@@ -192,10 +211,7 @@ class SpreadingStep:
         return self.named + (1.0 - self.named) * self.parameters.unnamed_credit
 
     def follow_links(self, chunks: IntArray, scores: FloatArray, confidence: float) -> list[Layer]:
-        """Return a layer where the best of these chunks start, and the layer their links reach.
-
-        The list is empty if nothing flows.
-        """
+        """Return the layers where the best chunks start and where links lead; none without flow."""
         p = self.parameters.links
         if not self.view.has_links or not p.n_sources:
             return []
@@ -207,46 +223,16 @@ class SpreadingStep:
         weight = (scores[best] / scores[best].max()) ** p.sharpness
         mass = confidence * self._credit * weight / weight.sum()
         flows = follow_links(
-            self.view,
-            sources,
-            mass,
-            self.evidence.values_of,
-            p,
-            cut=self.cut,
-            allowed=self.allowed,
-            words=self.evidence.words,
-            sentences=self.evidence.sentences,
+            self.view, sources, mass, self.evidence, p, cut=self.cut, allowed=self.allowed
         )
         if flows is None:
             return []
-        reached, position = unique_inverse(flows.targets)
-        nothing = np.zeros(len(flows.mass))
-        layer = Layer.gather(
-            reached, position, Flows(flows.tags, flows.targets, flows.mass, nothing, flows.mass)
-        )
-        layer.sources = (flows.sources, flows.tags, flows.mass)
+        from_, tags, to, moved = flows
+        layer = Layer.gather(*unique_inverse(to), Flows(tags, to, moved, 0.0 * moved, moved))
+        layer.sources = (from_, tags, moved)
         start = Layer.empty()
         start.start(sources, mass, np.zeros(len(mass)))
         return [start, layer]
-
-    def _hop(
-        self, aliases: EdgeSet, tags: IntArray, mass: FloatArray
-    ) -> tuple[IntArray, FloatArray, EdgeFlow | None]:
-        """Add the flows over alias edges, as trusted mass from mentions."""
-        owner, targets, weight = aliases.edges_from(tags)
-        if not len(owner):
-            return tags, mass, None
-        df = self.view.df(targets)
-        keep = (df > 0) & (df <= self.cut)
-        if not keep.all():
-            owner, targets, weight = owner[keep], targets[keep], weight[keep]
-        hopped = (mass[0, 0] + mass[0, 1] + mass[1, 0] + mass[1, 1])[owner] * weight
-        # Append new tags: there are few, and their order does not matter.
-        at = {tag: number for number, tag in enumerate(tags.tolist())}
-        position = [at.setdefault(target, len(at)) for target in targets.tolist()]
-        mass = np.concatenate((mass, np.zeros((2, 2, len(at) - len(tags)))), axis=2)
-        np.add.at(mass[0, 0], position, hopped)
-        return np.array(list(at)), mass, (tags[owner], targets, hopped)
 
 
 def _passed_on(
@@ -260,28 +246,9 @@ def _passed_on(
 ) -> FloatArray:
     """Return what each tag passes to a chunk, per unit of the chunk's evidence.
 
-    A flow is linear in the evidence of the chunk that it reaches, so everything else is computed
-    once per tag rather than once per edge.
-
-    Parameters
-    ----------
-    mass : ndarray of float64, shape (2, 2, n)
-        On the tags; see :class:`SpreadingStep`.
-    total : ndarray of float64, shape (2, n)
-        Evidence of the chunks that mention each tag, and of those that it entitles, summed.
-    namesakes : ndarray of int, shape (n,)
-        Number of chunks that each tag entitles.
-    p : SpreadingParameters
-    trust : ndarray of float64, shape (n,), or float, in [0, 1]
-        Factor on the mass that goes to entitled chunks.
-    co_mentions : bool
-        Whether trusted mass uses co-mentions.
-
-    Returns
-    -------
-    ndarray of float64, shape (3, 2, n)
-        Trusted mass, plain mass, and credit for the score; to chunks that mention the
-        tag, and to those that it entitles.
+    ``total``, shape (2, n), is the summed evidence of the chunks that mention each tag, and of
+    those that it entitles, of which there are ``namesakes``. ``trust`` is a factor on what goes to
+    the latter. The result, shape (3, 2, n), is trusted mass, plain mass and credit, to both.
     """
     ahead = total[0] + p.title_salience * total[1] + p.leak
     link = p.title_salience * trust / (ahead * np.maximum(namesakes, 1))

@@ -1,186 +1,178 @@
-"""The verbs for writing, asking and learning, and opening an index.
-
-==============  =============================================
-``session``     the parts of an open index, and how it ends
-``writing``     ``add``, ``refresh``, ``delete``, ``compact``
-``asking``      ``recall``, ``get``, ``ids``
-``teaching``    ``reinforce``
-``forgetting``  ``forget``, ``lessons``
-==============  =============================================
-"""
+"""HebbianIndex: the verbs of an index."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Self
 
-from hebbgraph.arguments import known_names
-from hebbgraph.calling import in_thread
+from hebbgraph.errors import NotAnIndexError, ParameterError
 from hebbgraph.index.asking import AskingVerbs
+from hebbgraph.index.session import in_thread
 from hebbgraph.index.teaching import TeachingVerbs
 from hebbgraph.index.writing import WritingVerbs
+from hebbgraph.protocols import Embedder, Tagger
 from hebbgraph.settings import Settings
+from hebbgraph.store import MEMORY, namespaces_at, open_database
+from hebbgraph.store.chunks import loaded
+from hebbgraph.store.meta import write_meta
+from hebbgraph.store.schema import SCHEMA_VERSION, TEXT_VERSION
 
-if TYPE_CHECKING:
-    from hebbgraph.protocols import CueModel, Embedder, Search, Tagger, TextSource
-
-__all__ = ["CoreIndex"]
+__all__ = ["HebbianIndex"]
 
 
-class CoreIndex(WritingVerbs, AskingVerbs, TeachingVerbs):
-    """The verbs of :class:`hebbgraph.HebbianIndex` for writing, asking and learning.
+class HebbianIndex(WritingVerbs, AskingVerbs, TeachingVerbs):
+    """A retriever's index: chunks, their words and tags, and what was learned about them.
 
-    This module does not import :mod:`hebbgraph.inspect`, which looks at an index or maintains it.
+    Open one with :meth:`open`. An index serves any number of threads and processes at once; each
+    method that takes long has an async twin (``aadd``, ``arecall``, …), which runs in a thread.
+
+    Examples
+    --------
+    >>> with HebbianIndex.open(":memory:") as index:
+    ...     report = index.add(["Ida Moss built the Petrel.", "Ida Moss lived in Tessel Bay."])
+    ...     recall = index.recall("Where did the builder of the Petrel live?", k=2)
+    >>> recall[0].text
+    'Ida Moss built the Petrel.'
     """
 
     @classmethod
-    @known_names
     def open(
         cls,
-        location: str | Path,
+        path: str | Path,
         *,
+        namespace: str = "default",
         embedder: Embedder | None = None,
         tagger: Tagger | None = None,
-        cue_model: CueModel | None = None,
-        texts: TextSource | None = None,
-        search: Search | None = None,
-        reranker: Any = None,
-        judge: Any = None,
-        judge_below: float = 1.0,
-        edges: Sequence[str] | None = None,
-        settings: Settings | Mapping[str, Any] | Literal["saved"] | None = None,
-        namespace: str = "default",
+        settings: Settings | None = None,
         cache_dir: str | Path | None = None,
+        read_only: bool = False,
     ) -> Self:
-        """Open an index; create it if there is none.
+        """Open an index, making it if there is none.
 
         Parameters
         ----------
-        location : str or Path
+        path : str or Path
             A directory, ``":memory:"``, or the URL of a PostgreSQL database.
-        embedder : object, optional
-            Has ``embed_documents`` and ``embed_query``. Embeds added chunks and questions. An
-            index with vectors can be opened without it; dense search is then off, and recalls say
-            so.
-        tagger : callable, optional
-            Maps a chunk to tags, in addition to those found without a model; see
-            :mod:`hebbgraph.taggers`. Its name is saved; opening without it is allowed.
-        cue_model : callable, optional
-            Maps a question to the concepts it is about; those that are tags become cues. Called
-            once per recall.
-        texts : callable, optional
-            With ``Settings(keep_text=False)``: maps ids to the texts that another store keeps
-            (:class:`~hebbgraph.protocols.TextSource`). Without it, hits have no text, and calls
-            that need one fail.
-        search : callable, optional
-            Maps a question to some 100 (chunk id, score) pairs. Replaces dense search in recalls
-            without ``seeds``. Its exceptions reach the caller.
-        reranker : callable, or object with ``predict``, optional
-            Maps a question and the texts of the first hits to scores on any scale
-            (:class:`~hebbgraph.protocols.Reranker`), or pairs of both like a ``CrossEncoder`` of
-            sentence-transformers. Only their order counts (:class:`RerankSettings`). If it fails
-            or stalls, the recall continues without it and notes that.
-        judge : callable, cross-encoder or language model, optional
-            Gets the question, the first hits and the path that found each, and returns the ids of
-            those that are needed (:class:`~hebbgraph.protocols.Judge`). A failure is noted, as a
-            reranker's is.
-        judge_below : float, in [0, 1]
-            Judge only recalls that are less sure of their first k hits; all by default.
-        edges : sequence of str, optional
-            Overrides the build setting :attr:`Settings.edges`: metadata fields whose values join
-            chunks, such as ``("author", "product")``.
-        settings : Settings, mapping or "saved", optional
-            ``"saved"`` uses the index's build settings, and defaults for the rest. A mapping does
-            too, except for settings that it contains, such as
-            ``{"learning": {"store_queries": True}}``.
         namespace : str
-            Namespaces share nothing: no chunk, tag or statistic. The first write creates one;
-            reading from a missing one is an error if the database has others.
+            One of the index's tenants. Namespaces are files, or schemas, of their own.
+        embedder : Embedder, optional
+            Any object with ``embed_documents`` and ``embed_query``, such as LangChain's
+            ``Embeddings``.
+        tagger : Tagger, optional
+            Maps chunks to tags, which are added to those found without a model.
+        settings : Settings, optional
+            By default those that the index was built with.
         cache_dir : str or Path, optional
-            Where to keep derived parts if ``location`` is a URL; by default, in memory.
+            Where a file that maps the vectors may be written; by default beside the database.
+        read_only : bool
+            Open an index that exists, and never write.
 
         Raises
         ------
-        NotAnIndexError, NewerVersionError, DamagedIndexError
-            If the location holds something else, a newer format, or a damaged index.
-        SettingsMismatchError
-            If it was built with other build settings, or holds another model's vectors.
+        ParameterError
+            If the index was built with other settings.
+        NotFoundError
+            If there is no index, and ``read_only``.
+        StorageError
+            If the database cannot be used; see :mod:`hebbgraph.errors`.
         """
-        from hebbgraph.opening import open_namespace
-
-        return cls(
-            open_namespace(
-                location,
-                embedder=embedder,
-                tagger=tagger,
-                cue_model=cue_model,
-                texts=texts,
-                search=search,
-                reranker=reranker,
-                judge=judge,
-                judge_below=judge_below,
-                edges=edges,
-                settings=settings,
-                name=namespace,
-                cache_dir=cache_dir,
+        wait = (settings or Settings()).wait
+        database = open_database(path, namespace, wait=wait, read_only=read_only)
+        try:
+            with database.read() as session:
+                meta = session.meta
+            if "settings" not in meta and not read_only:
+                with database.write() as session:
+                    if "settings" not in session.meta:
+                        write_meta(session, _first_meta(namespace, settings or Settings()))
+                    meta = session.meta
+            used = _agreed(meta, settings, str(path))
+        except BaseException:
+            database.close()
+            raise
+        index = cls(
+            database,
+            str(path),
+            namespace,
+            used,
+            embedder=embedder,
+            tagger=tagger,
+            cache_dir=None if cache_dir is None else Path(cache_dir),
+            read_only=read_only,
+        )
+        if int(meta.get("text_version", TEXT_VERSION)) != TEXT_VERSION:
+            index._stale_text = (
+                f"{path} was built by text rules {meta['text_version']}, this hebbgraph has "
+                f"{TEXT_VERSION}; call index.rebuild(), or `hebbgraph doctor --rebuild`"
             )
+        return index
+
+    def in_namespace(self, namespace: str) -> Self:
+        """Open another namespace of the same index, with the same models and settings."""
+        if self._path == MEMORY:
+            raise ParameterError("an index in memory has one namespace; open a directory")
+        settings = self.settings
+        if namespace in self.namespaces():  # it keeps those that it was built with
+            settings = Settings(**settings.model_dump(exclude=set(Settings.BUILD)))
+        return type(self).open(
+            self._path,
+            namespace=namespace,
+            embedder=self.embedder,
+            tagger=self.tagger,
+            settings=settings,
+            cache_dir=self._cache_dir,
+            read_only=self.read_only,
         )
 
     def namespaces(self) -> list[str]:
-        """Return the names of all namespaces of the database, sorted."""
-        self._check_open()
-        return self._parts.truth.namespaces()
+        """Return the namespaces of the index, sorted."""
+        return [self.namespace] if self._path == MEMORY else namespaces_at(self._path)
 
-    def make_namespace(self) -> None:
-        """Create the namespace of this index, unless it exists.
+    def close(self) -> None:
+        """Release files and connections; a closed index raises ClosedIndexError."""
+        self._database.close()
 
-        The first write creates it too. Until then, reading from it is an error in a database with
-        other namespaces, since its name may be misspelt (:class:`NamespaceNotFoundError`). Use
-        this for a tenant who has no documents yet.
+    def __enter__(self) -> Self:
+        return self
 
-        Examples
-        --------
-        >>> with HebbianIndex.open(":memory:", namespace="anna") as index:
-        ...     index.make_namespace()
-        ...     index.namespaces()
-        ['anna']
-        """
-        self._check_open()
-        self._parts.make()
+    def __exit__(self, *error: object) -> None:
+        self.close()
 
-    def drop_namespace(self) -> None:
-        """Delete the namespace of this index, erase its contents, and close the index.
+    def __repr__(self) -> str:
+        return f"HebbianIndex({self._path!r}, namespace={self.namespace!r})"
 
-        Chunks, lessons, corrections and recent recalls are removed from the database and the disk.
-        Another process that has it open sees an empty index and can no longer write to it.
+    aadd = in_thread(WritingVerbs.add)
+    arefresh = in_thread(WritingVerbs.refresh)
+    adelete = in_thread(WritingVerbs.delete)
+    arecall = in_thread(AskingVerbs.recall)
+    areinforce = in_thread(TeachingVerbs.reinforce)
 
-        Raises
-        ------
-        NamespaceNotFoundError
-            If there is no such namespace.
-        IndexLockedError
-            If another process prevents erasing. The namespace is deleted anyway; :meth:`compact`
-            of any other namespace erases it later.
 
-        Examples
-        --------
-        >>> index = HebbianIndex.open(":memory:", namespace="anna")
-        >>> report = index.add(["Anna's boat lies at berth 7."])
-        >>> index.drop_namespace()
-        """
-        self._check_exists()
-        try:
-            self._erase(self._parts.drop)
-        finally:
-            self.close()
-            self._parts.remove_derived()
+def _first_meta(namespace: str, settings: Settings) -> dict[str, str]:
+    return {
+        "schema_version": str(SCHEMA_VERSION),
+        "text_version": str(TEXT_VERSION),
+        "namespace": namespace,
+        "settings": json.dumps(settings.build(), sort_keys=True),
+    }
 
-    @classmethod
-    async def aopen(cls, location: str | Path, **options: Any) -> Self:
-        """Async twin of :meth:`open`."""
-        return await in_thread(cls.open)(location, **options)
 
-    anamespaces = in_thread(namespaces)
-    amake_namespace = in_thread(make_namespace)
-    adrop_namespace = in_thread(drop_namespace)
+def _agreed(meta: dict[str, str], settings: Settings | None, path: str) -> Settings:
+    """Return the settings to use; raise ParameterError where they differ from the stored ones."""
+    if (version := meta.get("schema_version", str(SCHEMA_VERSION))) != str(SCHEMA_VERSION):
+        raise NotAnIndexError(
+            f"{path} has schema {version}, this hebbgraph reads {SCHEMA_VERSION}; open it with the "
+            "hebbgraph that made it"
+        )
+    built = loaded(meta.get("settings", "{}"))
+    if settings is None:
+        return Settings(**built)
+    for name, value in settings.build().items():
+        if name in settings.model_fields_set and name in built and built[name] != value:
+            raise ParameterError(
+                f"{path} was built with {name}={built[name]!r}, got {value!r}; open it without, or "
+                "make a new index"
+            )
+    kept = {name: value for name, value in built.items() if name not in settings.model_fields_set}
+    return Settings(**{**settings.model_dump(include=settings.model_fields_set), **kept})

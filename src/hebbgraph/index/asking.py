@@ -1,211 +1,195 @@
-"""The verbs that read: ``recall``, ``get``, ``ids``, ``find_recall`` and others."""
+"""The verbs that ask and look up."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import date, datetime
-from typing import TYPE_CHECKING
+from contextlib import closing
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
 
-from hebbgraph.arguments import check_ids, known_names
-from hebbgraph.calling import in_thread
-from hebbgraph.index.session import Session
-from hebbgraph.records import Chunk, Recall
+from hebbgraph.errors import ParameterError, StorageError
+from hebbgraph.filters import rows_passing
+from hebbgraph.index.session import OpenNamespace, counted, listed
+from hebbgraph.learning.graph import cooccurrence, find_tags, neighbors, referring
+from hebbgraph.recall.pipeline import Where
+from hebbgraph.recall.strategies import RankStep, Strategy
+from hebbgraph.records import Chunk, Hit, Neighbor, Recall, Tag
+from hebbgraph.store.chunks import chunks_by_id
+from hebbgraph.store.sqlite import SQLiteDatabase
+from hebbgraph.upkeep import problems, statistics
 
 if TYPE_CHECKING:
-    from hebbgraph.protocols import VectorSource
-    from hebbgraph.recall import RankStep, Strategy, StrategyName, Where
+    import networkx as nx
 
 __all__ = ["AskingVerbs"]
 
 
-class AskingVerbs(Session):
-    """Verbs that answer questions and look chunks up."""
+class AskingVerbs(OpenNamespace):
+    """``recall`` and ``explain``, and what the index holds."""
 
-    @known_names
     def recall(
         self,
-        query: str,
-        *,
+        question: str,
         k: int = 10,
+        *,
         where: Where = None,
-        strategy: StrategyName | Strategy = "spreading",
-        id: str | None = None,
         seeds: Iterable[tuple[str, float]] | None = None,
         vector: Sequence[float] | None = None,
-        vectors: VectorSource | None = None,
-        per_colony: int | None = None,
-        history: Iterable[str] = (),
-        as_of: datetime | date | str | None = None,
+        strategy: str | Strategy = "spreading",
         steps: Sequence[RankStep] = (),
         min_score: float | None = None,
+        recall_id: str | None = None,
     ) -> Recall:
         """Return the k most active chunks for a question.
 
         Parameters
         ----------
-        query : str
-        k : int, at least 1
+        question : str
+        k : int, from 1 to 10,000
+            As many hits are returned if so many chunks pass the filter.
         where : dict or callable, optional
-            A metadata filter (:mod:`hebbgraph.filters`). Excluded chunks neither receive nor pass
-            activation. A callable from a chunk to bool is called in rank order until k chunks
-            pass.
-        strategy : str or Strategy
-            ``"spreading"`` returns k chunks if as many pass the filter. ``"neighbourhood"``,
-            ``"breadth_first"`` and ``"neural"`` implement three papers (``docs/papers.md``) and
-            need ``pip install "hebbgraph[papers]"``. For an object of your own, see
-            ``docs/extending.md``.
-        id : str, optional
-            The recall's id; by default, a new one.
+            A metadata filter (:mod:`hebbgraph.filters`): chunks that it excludes neither receive
+            nor pass activation. A callable from a chunk to bool only cuts hits, in the order of
+            their ranks; it is no access rule.
         seeds : iterable of (chunk id, score), optional
-            Results of your own search, higher is better. They replace dense search and the index's
-            ``search``; lexical evidence and the graph are added. Unknown ids are ignored.
+            Results of a search of your own, higher is better. They replace vector search; words
+            and the graph are added. Unknown ids are ignored.
         vector : sequence of float, optional
             The question's embedding, if you have it already.
-        vectors : callable, optional
-            With ``seeds`` and ``vector``: maps ids to the vectors of the store that was searched
-            (:class:`~hebbgraph.protocols.VectorSource`). Seeds and chunks found by words or the
-            graph are then weighed by cosines, as with vectors in the index.
-        per_colony : int, optional
-            At most this many hits of one colony (:attr:`HebbianIndex.inspect`), as long as there
-            are others.
-        history : iterable of str, optional
-            Earlier turns of the conversation, oldest first. The last four complete a follow-up
-            ("and in winter?"); they are ignored if the question says enough by itself or is about
-            something else (:attr:`Recall.history`).
-        as_of : datetime, date or str, optional
-            Find only chunks that were valid then (``docs/time.md``). By default all are found;
-            stale ones are marked (:attr:`Hit.stale`) and rank below their replacements.
+        strategy : str or Strategy
+            ``"spreading"``, the name of one that another distribution offers, or an object of your
+            own.
         steps : sequence of RankStep, optional
-            Your own steps after the ranking, such as another order or fewer hits of a kind
-            (``docs/extending.md``).
+            Steps of your own after the ranking.
         min_score : float, in [0, 1], optional
-            Leave out hits with a lower score or score 0, even if fewer than k remain; see
-            ``docs/scores.md`` for useful values. By default, k hits come back.
-
-        Returns
-        -------
-        Recall
-            Hits with scores and paths. ``notes`` says, for example, that the query names no known
-            tag, or that the text of a hit is missing or has changed.
+            Leave out hits of a lower score; then there may be fewer than k.
+        recall_id : str, optional
+            The id of the recall; by default a new one.
 
         Raises
         ------
-        ParameterError, FilterError, TextSourceError
-        DamagedIndexError
-            If the database lists chunks that it cannot read.
+        ParameterError, FilterError
+            For an argument out of range.
+        EmbeddingError
+            If the embedder fails.
         """
-        self._check_exists()
-        from hebbgraph.recall import RecallOptions
-
-        options = RecallOptions(
-            k=k,
+        self._check_text_version()
+        return self._recaller.recall(
+            question,
+            k,
             where=where,
-            strategy=strategy,
-            id=id,
             seeds=seeds,
             vector=vector,
-            vectors=vectors,
-            per_colony=per_colony,
-            history=history,
-            as_of=as_of,
+            strategy=strategy,
             steps=steps,
             min_score=min_score,
+            recall_id=recall_id,
         )
-        recall = self._parts.hand_out(self._recaller.recall(query, options))
-        if recall.judged and self._parts.settings.rerank.teaches:
-            needed = [chunk_id for chunk_id in recall.judged if recall.hit(chunk_id) is not None]
-            self._teacher.reinforce(recall, needed, actor="judge")
-        return recall
 
-    def in_full(self, query: str, history: Iterable[str]) -> str:
-        """Return the earlier turns that a question relies on and the question, as one text.
+    def explain(self, recall: Recall, chunk_id: str) -> Hit:
+        """Return how a chunk ranks for the question of a recall on today's index.
 
-        Use it for your own search whose results become ``seeds`` of :meth:`recall`. A question
-        that says enough by itself is returned unchanged.
-
-        Parameters
-        ----------
-        query : str
-        history : iterable of str
-            As for :meth:`recall`.
-
-        Examples
-        --------
-        >>> with HebbianIndex.open(":memory:") as index:
-        ...     report = index.add(["Mooring costs four crowns in winter.", "Owls hunt voles."])
-        ...     print(index.in_full("And in winter?", ["What does mooring cost?"]))
-        What does mooring cost?
-        And in winter?
-        """
-        self._check_exists()
-        return self._recaller.in_full(query, history)
-
-    def get(self, ids: Iterable[str]) -> list[Chunk]:
-        """Return chunks by id, in the order of the ids; unknown ids are left out."""
-        self._check_exists()
-        checked = check_ids(ids, "a chunk id")
-        rows = self._parts.truth.rows_of(checked)
-        chunks = self._parts.truth.fetch(rows.values())
-        return [chunks[rows[id_]] for id_ in checked if id_ in rows and rows[id_] in chunks]
-
-    def holds(self, ids: Iterable[str]) -> set[str]:
-        """Return which of these ids the index holds, without reading any text."""
-        self._check_exists()
-        return set(self._parts.truth.rows_of(check_ids(ids, "a chunk id")))
-
-    def ids(self, where: Where = None) -> list[str]:
-        """Return the ids of all chunks that pass a filter, sorted.
-
-        Parameters
-        ----------
-        where : dict or callable, optional
-            As for :meth:`recall`.
+        Its rank is 0 if nothing speaks for it. Seeds, steps and a filter that was a function
+        are not recorded in a recall, so they have no part.
 
         Raises
         ------
-        FilterError
-
-        Examples
-        --------
-        >>> with HebbianIndex.open(":memory:") as index:
-        ...     report = index.add([
-        ...         {"id": "a", "text": "Owls hunt at night.", "metadata": {"lang": "en"}},
-        ...         {"id": "b", "text": "Eulen jagen nachts.", "metadata": {"lang": "de"}},
-        ...     ])
-        ...     index.ids(where={"lang": "de"})
-        ['b']
+        NotFoundError
+            If the index does not hold the chunk.
+        ParameterError
+            If the recall was ranked by a strategy that has no name here.
         """
-        self._check_exists()
-        return self._recaller.ids(where)
+        self._check_text_version()
+        self._check_recall(recall)
+        return self._recaller.explain(recall, chunk_id)
 
-    def keep_recalls(self) -> None:
-        """Keep recalls from now on, so feedback in any process can name them by id.
+    def get(self, ids: str | Sequence[str]) -> list[Chunk]:
+        """Return chunks by id, in the order of the ids; unknown ids are left out."""
+        wanted = listed(ids, "ids")
+        with self._database.read() as session:
+            stored = chunks_by_id(session, wanted)
+        return [stored[id_].chunk() for id_ in wanted if id_ in stored]
 
-        By default none is kept, so a question writes nothing; see :attr:`Settings.keep_recalls`.
-        Kept recalls are written in the background, a moment after the answer. Servers, ``hebbgraph
-        query`` and learners call this.
+    def ids(self, where: Where = None) -> list[str]:
+        """Return the ids of the chunks that pass a filter, sorted."""
+        with self._database.read() as session:
+            found = session.rows("SELECT row, id FROM $chunk ORDER BY id")
+            if where is None:
+                return [id_ for _, id_ in found]
+            if callable(where):
+                stored = chunks_by_id(session, [id_ for _, id_ in found])
+                return [id_ for _, id_ in found if where(stored[id_].chunk())]
+            passing, _ = rows_passing(session, where)
+        chosen = set(passing.rows.tolist())
+        return [id_ for row, id_ in found if (row in chosen) is not passing.all_but]
+
+    def documents(self) -> dict[str, int]:
+        """Return the documents of the index, sorted, and how many chunks each has."""
+        sql = "SELECT document_id, count(*) FROM $chunk WHERE document_id IS NOT NULL "
+        sql += "GROUP BY document_id ORDER BY document_id"
+        with self._database.read() as session:
+            return dict(session.rows(sql))
+
+    def tags(self, prefix: str = "", *, limit: int = 100) -> list[Tag]:
+        """Return the tags that begin with a prefix, those of most chunks first."""
+        if not isinstance(prefix, str):
+            raise ParameterError(f"a prefix of tags is a str, got {type(prefix).__name__}")
+        with self._database.read() as session:
+            return find_tags(session, prefix, counted(limit, "limit"))
+
+    def neighbors(self, tag: str, k: int = 20) -> list[Neighbor]:
+        """Return the tags that most often occur together with a tag; ties by the tag.
+
+        Raises
+        ------
+        NotFoundError
+            If no chunk holds the tag.
         """
-        self._check_open()
-        self._parts.recalls.start()
+        if not isinstance(tag, str):
+            raise ParameterError(f"a tag is a str, got {type(tag).__name__}")
+        with self._database.read() as session:
+            return neighbors(session, tag, counted(k, "k"))
 
-    def find_recall(self, recall_id: str) -> Recall | None:
-        """Return a recent recall by its id, or None if it is not kept (any longer).
+    def referring(self, ids: str | Sequence[str]) -> list[str]:
+        """Return the ids of the chunks that refer to these chunks, sorted."""
+        with self._database.read() as session:
+            return referring(session, listed(ids, "ids"))
 
-        Its chunks are the current ones. If a hit's chunk was deleted or its text replaced, the hit
-        keeps id, rank, score and path, so feedback on it still counts. Its text, title and metadata
-        are empty (``hit.lacks_text``), and a note names it.
+    def to_networkx(self) -> nx.Graph[str]:
+        """Return the graph of tags, with ``weight`` (chunks that hold both) and ``learned``."""
+        with self._database.read() as session:
+            return cooccurrence(session)
+
+    def stats(self) -> dict[str, Any]:
+        """Return what the index holds, in numbers."""
+        with self._database.read() as session:
+            return {"namespace": self.namespace, **statistics(session)}
+
+    def doctor(self) -> list[str]:
+        """Check that everything stored follows from the texts; return what is wrong.
+
+        It indexes every chunk again, into a temporary file. :meth:`rebuild` repairs what it finds,
+        but for texts.
         """
-        self._check_exists()
-        check_ids([recall_id], "a recall id")
-        from hebbgraph.store.recalls import whole
+        found = self._database.check()
+        try:
+            with (
+                TemporaryDirectory() as folder,
+                self._database.read() as session,
+                closing(SQLiteDatabase(Path(folder) / "fresh", wait=0.0)) as other,
+                other.write() as fresh,
+            ):
+                return found + problems(session, self.settings, fresh)
+        except StorageError as error:
+            return [*found, str(error)]
+        except (LookupError, TypeError, ValueError) as error:
+            return [*found, f"what is stored contradicts itself: {type(error).__name__}: {error}"]
 
-        recall = self._parts.recalls.get(recall_id)
-        return None if recall is None else whole(recall, self._parts.truth)
+    def backup(self, path: str | Path) -> None:
+        """Write a copy of one state of this namespace to a new file.
 
-    arecall = in_thread(recall)
-    ain_full = in_thread(in_full)
-    aget = in_thread(get)
-    aholds = in_thread(holds)
-    aids = in_thread(ids)
-    akeep_recalls = in_thread(keep_recalls)
-    afind_recall = in_thread(find_recall)
+        To put it back, close the index and copy it over ``DIRECTORY/default.sqlite3``, or the file
+        that the namespace has instead of ``default``.
+        """
+        self._database.backup(Path(path))

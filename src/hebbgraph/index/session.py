@@ -1,107 +1,99 @@
-"""The base of all verbs: the parts of an open index, and whether it is still open."""
+"""What all verbs stand on: one open namespace."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
-from typing import TYPE_CHECKING, NoReturn
+import asyncio
+from collections.abc import Callable, Coroutine, Iterable
+from functools import wraps
+from pathlib import Path
+from typing import Any, TypeVar
 
-from hebbgraph.calling import Closing
-from hebbgraph.errors import ClosedIndexError, HebbgraphError, ParameterError
+from hebbgraph.errors import LessonError, NotAnIndexError, ParameterError
+from hebbgraph.ingest.loading import Loader
+from hebbgraph.protocols import Embedder, Tagger
+from hebbgraph.recall.pipeline import Recaller
+from hebbgraph.records import Recall
 from hebbgraph.settings import Settings
+from hebbgraph.store.database import Database
+from hebbgraph.store.vectors import VectorCache
 
-if TYPE_CHECKING:
-    from hebbgraph.namespace import Namespace
-    from hebbgraph.recall.recaller import StepSource
+__all__ = ["OpenNamespace", "counted", "in_thread", "listed"]
 
-__all__ = ["Session"]
+R = TypeVar("R")
 
 
-class Session(Closing):
-    """An open index, and how to close it."""
+class OpenNamespace:
+    """A namespace with its database, its models and its settings."""
 
-    def __init__(self, parts: Namespace, steps: StepSource | None = None) -> None:
-        # Imported late, because they import Tantivy, which would slow down ``import hebbgraph``.
-        from hebbgraph.ingest.writer import Writer
-        from hebbgraph.recall import Recaller
-        from hebbgraph.teacher import Teacher
-
-        self._parts = parts
-        self._writer = Writer(parts)
-        self._recaller = Recaller(parts, steps)
-        self._teacher = Teacher(parts)
-        self._closed = False
-        self._process = os.getpid()
-
-    @property
-    def settings(self) -> Settings:
-        """The settings it was opened with."""
-        return self._parts.settings
-
-    @property
-    def parts(self) -> Namespace:
-        """The parts of the index, for extensions and tests.
-
-        Unlike the methods here, they may change between versions.
-        """
-        self._check_open()
-        return self._parts
-
-    @property
-    def namespace(self) -> str:
-        """The namespace that this object reads and writes."""
-        return self._parts.name
-
-    @property
-    def embeds(self) -> bool:
-        """Whether it has an embedder."""
-        return self._parts.embedder is not None
-
-    @property
-    def repairs(self) -> tuple[str, ...]:
-        """Derived parts that were damaged and rebuilt since it was opened."""
-        return tuple(self._parts.derived.repairs)
-
-    @property
-    def is_closed(self) -> bool:
-        """Whether it was closed."""
-        return self._closed
-
-    def __reduce__(self) -> NoReturn:
-        raise ParameterError(
-            "an open index can be neither pickled nor copied; hand its location on, and open it "
-            "again in the other process"
+    def __init__(
+        self,
+        database: Database,
+        path: str,
+        namespace: str,
+        settings: Settings,
+        *,
+        embedder: Embedder | None = None,
+        tagger: Tagger | None = None,
+        cache_dir: Path | None = None,
+        read_only: bool = False,
+    ) -> None:
+        """Use :meth:`open`."""
+        self._database = database
+        self._path = path
+        self.namespace = namespace
+        self.settings = settings
+        self.embedder = embedder
+        self.tagger = tagger
+        self.read_only = read_only
+        self._cache_dir = cache_dir
+        self._stale_text = ""
+        folder = cache_dir or (None if read_only else database.folder)
+        self._vectors = VectorCache(database, folder)
+        self._loader = Loader(database, settings, embedder, tagger)
+        self._recaller = Recaller(
+            database,
+            settings,
+            self._vectors,
+            embedder=embedder,
+            tag_question=getattr(tagger, "tag_question", None),
+            namespace=namespace,
         )
 
-    def __repr__(self) -> str:
-        return f"HebbianIndex({self._parts.database.place!r}, namespace={self.namespace!r})"
-
-    def close(self) -> None:
-        """Save derived parts and close all files; closing twice is fine."""
-        if self._closed:
-            return
-        self._closed = True
-        if self._process != os.getpid():
-            return  # all resources belong to the process before the fork
-        self._parts.close()
-
-    def _check_open(self) -> None:
-        if self._closed:
-            raise ClosedIndexError(f"{self!r} is closed; open it again")
-        if self._process != os.getpid():
-            raise ClosedIndexError(
-                f"{self!r} was opened before this process was forked; open another one here"
+    def _check_recall(self, recall: Recall) -> None:
+        if not isinstance(recall, Recall):
+            raise ParameterError(f"recall is a Recall, got {type(recall).__name__}")
+        if recall.namespace != self.namespace:
+            raise LessonError(
+                f"the recall is of namespace {recall.namespace!r}, this is {self.namespace!r}"
             )
 
-    def _check_exists(self) -> None:
-        """Raise unless the index is open and its namespace exists."""
-        self._check_open()
-        self._parts.check_exists()
+    def _check_text_version(self) -> None:
+        if self._stale_text:
+            raise NotAnIndexError(self._stale_text)
 
-    def _erase(self, work: Callable[[], None]) -> None:
-        """Erase deleted data from disk; a failure says how to do it later."""
-        try:
-            work()
-        except HebbgraphError as error:
-            error.add_note("it is deleted; compact() erases what is left of it on disk")
-            raise
+
+def in_thread(method: Callable[..., R]) -> Callable[..., Coroutine[Any, Any, R]]:
+    """Return the async twin of a method, which never blocks the event loop."""
+
+    @wraps(method)
+    async def twin(*args: Any, **options: Any) -> R:
+        return await asyncio.to_thread(method, *args, **options)
+
+    return twin
+
+
+def counted(value: int, name: str) -> int:
+    """Return a positive number; raise ParameterError for other things."""
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value < 2**31:
+        raise ParameterError(f"{name} is a whole number from 1, got {value!r:.80}")
+    return value
+
+
+def listed(values: str | Iterable[str], name: str) -> list[str]:
+    """Return ids, one or several, as a list; raise ParameterError for other things."""
+    if not isinstance(values, Iterable):
+        raise ParameterError(f"{name} is a list of str, got {values!r:.80}")
+    items = [values] if isinstance(values, str) else list(values)
+    if wrong := [value for value in items if not isinstance(value, str)]:
+        raise ParameterError(f"{name} is a list of str, got {wrong[0]!r:.80} in it")
+    return items

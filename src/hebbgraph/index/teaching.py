@@ -1,165 +1,201 @@
-"""The verbs that teach: ``reinforce``, and what learners keep."""
+"""The verbs that teach."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, TextIO
 
-from hebbgraph.arguments import check_ids, check_str, known_names
-from hebbgraph.calling import in_thread
-from hebbgraph.errors import NotFoundError, ParameterError
-from hebbgraph.index.session import Session
-from hebbgraph.records import AnswerRecord, Feedback, Recall
+from hebbgraph.errors import NotFoundError, ParameterError, StorageError
+from hebbgraph.index.session import OpenNamespace, listed
+from hebbgraph.learning import teaching
+from hebbgraph.learning.fitting import evaluate, fit_if_due
+from hebbgraph.records import Evaluation, Lesson, Recall
 
 __all__ = ["TeachingVerbs"]
 
 
-class TeachingVerbs(Session):
-    """Verbs that give feedback, and link answers to it."""
+class TeachingVerbs(OpenNamespace):
+    """``reinforce``, ``forget``, ``lessons`` and their kin."""
 
-    @known_names
     def reinforce(
         self,
         recall: Recall | str,
         cited: Iterable[str] = (),
+        rejected: Iterable[str] = (),
         *,
-        rejected: Iterable[str] | None = None,
-        rating: Mapping[str, float] | float | None = None,
-        reason: Mapping[str, str] | str | None = None,
-        outdated: Mapping[str, str] | None = None,
+        rating: float | None = None,
         shown: Iterable[str] | None = None,
         actor: str | None = None,
         trusted: bool = False,
-        kind: str = "cited",
-    ) -> Feedback:
-        """Learn from an answer: which of the chunks shown to the model it cites.
+        reason: str | None = None,
+    ) -> Lesson:
+        """Learn from an answer: which chunks it cites, and which were wrong.
 
         Parameters
         ----------
-        recall : Recall, or the id of a recent one
-            The Recall that this process returned, even hours later. A copy, from JSON or in
-            another process, counts as what is kept under its id (:meth:`keep_recalls`).
-        cited : iterable of str
-            Chunk ids. Citing all of many shown chunks teaches nothing.
-        rejected : iterable of str, optional
-            Chunks that were wrong.
-        rating : mapping of str to float in [-1, 1], or one float, optional
-            How good chunks were, by id: above 0 they count as cited, by so much, below 0 as
-            rejected. One float is for all chunks that are named.
-        reason : mapping of str to str, or one str, optional
-            Why, by chunk id or for all chunks that are named: ``"outdated"``, ``"wrong"``,
-            ``"never for this"``, or other short words. Reasons are kept and listed.
-        outdated : mapping of str to str, optional
-            For each chunk that no longer holds, the one that holds now: ``{"old": "new"}``. The
-            first counts as rejected, the second as cited. If the feedback is trusted, the new
-            chunk supersedes the old one in all recalls until the feedback is forgotten; otherwise
-            :meth:`lessons` and ``doctor`` list a proposal.
+        recall : Recall or str
+            Of this index; it may have been sent. Or the id of one that was kept, or of its answer.
+        cited, rejected : iterable of str
+            Ids of chunks. Citing all of five or more shown chunks teaches nothing.
+        rating : float, in [-1, 1], optional
+            How good the cited chunks were; below 0 they count as rejected, by so much.
         shown : iterable of str, optional
-            The chunks in the prompt; by default, all hits of the recall.
+            The chunks in the prompt; by default all hits.
         actor : str, optional
-            Who gave the feedback. What an actor cited so far decides how far the actor is
-            believed; all feedback without a name counts as one actor's.
+            Who says it. Use names that come from authentication. The last lesson of an actor on a
+            question replaces the former, so say all that is cited and rejected in one call.
         trusted : bool
-            Whether the application vouches for this feedback, such as an editor's. It then counts
-            in full at once, with a name or without.
-        kind : str
-            What people did, if they did not cite: ``"opened"``, ``"copied"``, ``"asked again"``
-            or other short words, in any case; a misspelt common one is refused. Such feedback
-            weighs little: citations for similar questions say how much.
+            Whether the application, or an editor, vouches for it: it counts at once.
+        reason : str, optional
+            Kept and listed.
 
         Returns
         -------
-        Feedback
-            The existing record if the same recall, citation and actor were given before.
+        Lesson
+            ``note`` says why nothing is learned, if so; then it is not stored.
 
         Raises
         ------
-        NotFoundError
-            If only the recall's id is given, and the recall is no longer kept.
-        FeedbackError
-            If a chunk is not in the index, ``shown`` names one that the recall did not find,
-            nothing is cited, rejected or rated, or the recall belongs to another namespace.
-        ParameterError
-
-        Examples
-        --------
-        >>> with HebbianIndex.open(":memory:") as index:
-        ...     report = index.add([{"id": "a", "text": "Owls hunt at night."},
-        ...                         {"id": "b", "text": "Owls hunt voles."}])
-        ...     feedback = index.reinforce(index.recall("What do owls hunt?"), cited=["b"])
-        >>> feedback.cited
-        ('b',)
+        LessonError
+            If a chunk is no hit and not in the index, or the recall is of another namespace.
         """
-        self._check_exists()
-        return self._teacher.reinforce(
-            self._resolve(recall),
-            cited,
-            rejected=rejected,
-            rating=rating,
-            reason=reason,
-            outdated=outdated,
-            shown=shown,
-            actor=actor,
-            trusted=trusted,
-            kind=kind,
-        )
-
-    def keep_answer(self, record: AnswerRecord) -> AnswerRecord:
-        """Keep what links an answer to its lessons, for later verdicts and turns.
-
-        Learners call this (:class:`hebbgraph.citations.Learner`). Other processes find the
-        record; ``Settings(keep_recalls)`` and ``LearningSettings(query_retention_days)`` bound how
-        many are kept.
-
-        Parameters
-        ----------
-        record : AnswerRecord
-            With ``number``, it replaces the one kept before.
-
-        Returns
-        -------
-        AnswerRecord
-            As it is kept.
-        """
-        self._check_exists()
-        if not isinstance(record, AnswerRecord):
-            raise ParameterError(f"a record is an AnswerRecord, got {type(record).__name__}")
-        return self._teacher.keep_answer(record)
-
-    def find_answer(self, name: str) -> AnswerRecord | None:
-        """Return the kept answer of a run, a recall or a feedback, by its id, or None.
-
-        Its recalls have no texts; :meth:`get` returns these.
-        """
-        self._check_exists()
-        check_str(name, "the name of an answer")
-        return self._teacher.find_answer(name)
-
-    def earlier_recalls(self, conversation: str) -> list[Recall]:
-        """Return what the latest turns of a conversation recalled, oldest first.
-
-        As far as its answers are kept; with the present texts, like :meth:`find_recall`.
-        """
-        self._check_exists()
-        check_str(conversation, "the name of a conversation")
-        from hebbgraph.store.recalls import whole
-
-        recalls, issue = self._parts.answers.earlier(conversation), self._parts.recalls.issue
-        return [issue(whole(recall, self._parts.truth)) for recall in recalls]
-
-    def _resolve(self, recall: Recall | str) -> Recall:
-        if isinstance(recall, Recall):
-            return recall
-        check_ids([recall], "a recall id")
-        kept = self._parts.recalls.get(recall)
-        if kept is None:
-            raise NotFoundError(
-                f"no recall {recall!r:.200} is kept: an index keeps the latest recalls after "
-                "keep_recalls(), as many as Settings(keep_recalls=...) says, until it is compacted "
-                "or erased; ask again, or give the whole recall in place of its id"
+        self._check_text_version()
+        if isinstance(recall, str):
+            recall = self._kept(recall)
+        self._check_recall(recall)
+        with self._database.read() as session:
+            lesson = teaching.prepare_lesson(
+                session,
+                recall,
+                cited=listed(cited, "cited"),
+                rejected=listed(rejected, "rejected"),
+                rating=rating,
+                shown=None if shown is None else listed(shown, "shown"),
+                actor=actor,
+                trusted=trusted,
+                reason=reason,
             )
-        return self._parts.recalls.issue(kept)
+        if not lesson.note:
+            with self._database.write() as session:
+                teaching.reinforce(session, recall, lesson, self.settings)
+            fit_if_due(self._database, quorum=self.settings.quorum)
+        return lesson
 
-    areinforce = in_thread(reinforce)
-    akeep_answer = in_thread(keep_answer)
-    afind_answer = in_thread(find_answer)
-    aearlier_recalls = in_thread(earlier_recalls)
+    def forget(
+        self,
+        lesson: str | None = None,
+        *,
+        actor: str | None = None,
+        chunk: str | None = None,
+        since: float | None = None,
+        until: float | None = None,
+        everything: bool = False,
+        dry_run: bool = False,
+    ) -> int:
+        """Forget lessons that fit all arguments; the index is as if they had never been.
+
+        Raises
+        ------
+        ParameterError
+            Without an argument.
+        """
+        chosen = _checked(lesson=lesson, actor=actor, chunk=chunk, since=since, until=until)
+        if not everything and all(value is None for value in chosen.values()):
+            raise ParameterError("forget takes a lesson, actor=, chunk=, since=, until=, or "
+                                 "everything=True")  # fmt: skip
+        with self._database.write() as session:
+            n = teaching.forget(session, chosen, self.settings, dry_run=dry_run)
+        if n and not dry_run:
+            fit_if_due(self._database, quorum=self.settings.quorum, anew=True)
+            self._database.erase_log(self.settings.wait)
+        return n
+
+    def lessons(
+        self,
+        *,
+        actor: str | None = None,
+        chunk: str | None = None,
+        recall: str | Iterable[str] | None = None,
+        since: float | None = None,
+        until: float | None = None,
+    ) -> list[Lesson]:
+        """Return the lessons that fit all arguments, from the first to the last.
+
+        ``note`` says why a lesson moves nothing, if so.
+        """
+        chosen = _checked(actor=actor, chunk=chunk, since=since, until=until)
+        if recall is not None:
+            chosen["recall"] = listed(recall, "recall")
+        with self._database.read() as session:
+            return teaching.listed_lessons(session, chosen, self.settings)
+
+    def keep(self, recall: Recall, *, answer: str | None = None) -> None:
+        """Keep a recall, so that its id, or that of the answer it was for, can be judged later.
+
+        The newest 10,000 are kept, without texts and filters.
+
+        Raises
+        ------
+        LessonError
+            If another question has the same id.
+        """
+        self._check_recall(recall)
+        with self._database.write() as session:
+            teaching.keep(session, recall, answer)
+
+    def kept(self, id: str) -> list[Recall]:
+        """Return the recalls that were kept under their own id, or that of an answer."""
+        with self._database.read() as session:
+            return teaching.kept(session, id)
+
+    def _kept(self, id_: str) -> Recall:
+        recalls = self.kept(id_)
+        named = [recall for recall in recalls if recall.id == id_] or recalls
+        if len(named) != 1:
+            raise NotFoundError(f"{len(named)} recalls {id_!r} are kept; keep(recall) keeps one")
+        return named[0]
+
+    def evaluate(self) -> Evaluation:
+        """Ask past questions again, each without what it taught, and compare with no lessons."""
+        return evaluate(self._database, quorum=self.settings.quorum)
+
+    def export_lessons(self, path: str | Path) -> int:
+        """Write all lessons to a file, a line of JSON each; return how many."""
+        n = 0
+        with self._database.read() as session, _opened(path, "w") as file:
+            for line in teaching.export_lessons(session):
+                file.write(line + "\n")
+                n += 1
+        return n
+
+    def import_lessons(self, path: str | Path) -> int:
+        """Teach the lessons of such a file that the index does not hold; return how many.
+
+        Raises
+        ------
+        LessonError
+            If a line is no lesson; batches of 5,000 before it are kept.
+        """
+        self._check_text_version()
+        with _opened(path, "r") as file:
+            n = teaching.import_lessons(self._database, file, quorum=self.settings.quorum)
+        if n:
+            fit_if_due(self._database, quorum=self.settings.quorum)
+        return n
+
+
+def _checked(**chosen: Any) -> dict[str, Any]:
+    """Return what lessons are chosen by; raise ParameterError for a wrong type."""
+    for name, value in chosen.items():
+        types = (int, float) if name in ("since", "until") else (str,)
+        if value is not None and not isinstance(value, types):
+            raise ParameterError(f"{name} is a {types[-1].__name__}, got {value!r:.80}")
+    return chosen
+
+
+def _opened(path: str | Path, mode: str) -> TextIO:
+    try:
+        return Path(path).open(mode, encoding="utf-8", errors="replace")  # type: ignore[return-value]
+    except OSError as error:
+        raise StorageError(f"the file {path} cannot be opened: {error.strerror}") from error

@@ -1,325 +1,212 @@
-"""The lessons of a log as columns: everything that memory is computed from.
+"""Lessons: what somebody said of a recall, as rows.
 
-A *link* is one thing that a lesson says: that it cites or rejects a chunk, with a credit. A *node*
-is the number of a chunk with one text, cited or rejected.
+A lesson records all that learning reads, so nothing depends on when it is folded: the cues of its
+question with their weights, the embedding, and the digests of the texts that it is about. A lesson
+is about a text: as long as a chunk with that text lives, what was taught leads there.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
-from itertools import islice
-from typing import Any, NamedTuple, TypeAlias
+import hashlib
+import json
+import struct
+from collections.abc import Collection, Iterable, Mapping
+from itertools import chain
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.arrays import GrowableArray, IntArray, concatenated_ranges
-from hebbgraph.graph.packed_strings import PackedStrings, pack_strings
-from hebbgraph.learning.cues import cues_of, question_number
-from hebbgraph.limits import MANY_SHOWN
-from hebbgraph.records import lesson_digest
-from hebbgraph.store.feedback_rows import LessonBody, StoredLesson
+from hebbgraph.formulas.votes import Statement
+from hebbgraph.store.database import Session
 
-__all__ = ["CITED", "Event", "Lessons", "Node", "chunk_of", "shared_credit"]
+__all__ = [
+    "UNIT",
+    "Cues",
+    "LessonRow",
+    "chosen_lessons",
+    "count_resting",
+    "cue_of_tag",
+    "cue_of_word",
+    "cue_on_path",
+    "insert_lesson",
+    "lessons_of",
+    "lessons_on",
+    "path_cues",
+    "question_cues",
+    "question_key",
+]
 
-Node: TypeAlias = str
-"""``c:`` (cited) or ``r:`` (rejected), the hash of a chunk's text, ``:``, and the chunk's id."""
-
-#: The kind of explicit feedback; all other kinds are implicit.
-CITED = 0
-_MAX_CUES, _MAX_CITED, _MAX_REJECTED, _MAX_SHOWN = 256, 16, 64, 32
-_COLUMNS = {
-    "actor": np.int32, "kind": np.int32, "question": np.uint64, "draw": np.uint64,
-    "agrees": np.float32, "openness": np.float32,
-    "cue_ends": np.int64, "cue_key": np.uint64, "cue_weight": np.float32,
-    "link_lesson": np.int64, "link_node": np.int64, "link_credit": np.float32,
-    "shown_ends": np.int64, "shown_node": np.int64, "shown_score": np.float32,
-    "outdated_lesson": np.int64, "outdated_node": np.int64, "outdated_by": np.int64,
-}  # fmt: skip
-#: The latest lessons, up to this many, are lists: they grow faster than arrays, but take ten
-#: times the memory.
-_MOST_ADDED = 4096
-#: A chunk that was not shown has about this share of the last score shown.
-BEYOND = 0.5
+#: One unit of a learned weight. Whole numbers add up to the same in any order.
+UNIT = 2.0**-30
+#: Weight of a tag among the cues: its words are cues, too.
+_TAG = 0.3
 
 
-class Event(NamedTuple):
-    """Where a feedback came from."""
+class Cues(NamedTuple):
+    """A question as a vector of unit length over its cues; both arrays have shape (n,)."""
 
-    feedback_id: str
-    recall_id: str
-    actor: str | None
+    keys: NDArray[np.int64]
+    weights: NDArray[np.int64]
 
-
-def chunk_of(node: Node) -> tuple[str, str]:
-    """Return the id and the text hash of a node's chunk.
-
-    >>> chunk_of("c:0000000000000000:a:b")
-    ('a:b', '0000000000000000')
-    """
-    return node[19:], node[2:18]
-
-
-def shared_credit(n_cited: int, n_shown: int, *, many_shown: int = MANY_SHOWN) -> float:
-    """Return the credit of each cited chunk, in [0, 1].
-
-    ``(1 - (n_cited / n_shown)²) / √n_cited`` with at least ``many_shown`` chunks shown; with
-    fewer, citing all of them is no sign of indifference, and the first factor is 1.
-
-    Examples
-    --------
-    >>> shared_credit(1, 10)
-    0.99
-    >>> shared_credit(10, 10)
-    0.0
-    >>> shared_credit(4, 4)
-    0.5
-    """
-    if not n_cited:
-        return 0.0
-    choice = 1.0 - (n_cited / n_shown) ** 2 if n_shown >= many_shown else 1.0
-    return choice / math.sqrt(n_cited)
-
-
-class _Vectors:
-    """The embeddings of questions by one model, in half precision, and the lesson of each."""
-
-    def __init__(self, dimension: int, rows: Any = None, lesson: Any = None) -> None:
-        self.dimension = dimension
-        empty = np.empty((0, dimension), np.float16)
-        self.rows = GrowableArray(np.float16, empty if rows is None else rows)
-        self.lesson = GrowableArray(np.int64, lesson)
-
-    def add(self, lesson: int, vector: NDArray[np.float16]) -> None:
-        if len(vector) == self.dimension:
-            self.rows.extend(vector[None, :])
-            self.lesson.extend([lesson])
-
-
-class _Numbers(dict[Node, int]):
-    """The number of each node; nodes that are looked up get one."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.nodes: list[Node] = []
-        self.rejects: list[int] = []
-
-    def __missing__(self, node: Node) -> int:
-        number = self[node] = len(self.nodes)
-        self.nodes.append(node)
-        self.rejects.append(-1)
-        if node[0] == "r":
-            self.rejects[number] = self[f"c{node[1:]}"]
-        return number
-
-
-class Lessons:
-    """Columns of lessons, in the order of the log. Lessons are only appended.
-
-    Attributes
-    ----------
-    nodes : list of Node
-        Nodes by number.
-    kinds : list of str
-        Kinds of feedback by number.
-    vectors : dict of str to vectors
-        By embedder.
-    """
-
-    def __init__(self) -> None:
-        self._columns = {name: GrowableArray(kind) for name, kind in _COLUMNS.items()}
-        self._columns["cue_ends"].extend([0])
-        self._columns["shown_ends"].extend([0])
-        #: Lessons that are not in the columns yet.
-        self._added: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
-        self._length = self._n_cues = self._n_shown = 0
-        self._events = PackedStrings(*pack_strings([]))
-        self._number = _Numbers()
-        self.nodes = self._number.nodes
-        self.kinds = ["cited"]
-        self._rejects_column = GrowableArray(np.int64)
-        self.vectors: dict[str, _Vectors] = {}
-        self._by_question: dict[int, list[int]] | None = None
-
-    def __len__(self) -> int:
-        return self._length
-
-    def __getattr__(self, name: str) -> NDArray[Any]:
-        if name not in _COLUMNS:
-            raise AttributeError(name)
-        if self._added["actor"]:
-            self._flush()
-        return self._columns[name].view
-
-    def _flush(self) -> None:
-        for column, values in self._added.items():
-            self._columns[column].extend(np.array(values, _COLUMNS[column]))
-            values.clear()
-
-    # -- adding ---------------------------------------------------------------------
-
-    def add(self, lesson: StoredLesson, actor: int, agrees: float, openness: float) -> None:
-        """Append a lesson; for its numbers see :mod:`hebbgraph.learning.actors`."""
-        added, at, body = self._added, self._length, lesson.body
-        if len(added["actor"]) == _MOST_ADDED:
-            self._flush()
-        keys, weights = cues_of(
-            body.terms[:_MAX_CUES], {cue.tag: cue.weight for cue in body.cues[:_MAX_CUES]}
-        )
-        added["cue_key"] += keys
-        added["cue_weight"] += weights
-        self._n_cues += len(keys)
-        added["cue_ends"].append(self._n_cues)
-        known = {
-            chunk["chunk_id"]: f"c:{chunk['text_hash']}:{chunk['chunk_id']}"
-            for chunk in (*body.shown, *body.named)
-        }
-        for node, credit in self._links(body, known):
-            added["link_lesson"].append(at)
-            added["link_node"].append(node)
-            added["link_credit"].append(credit)
-        nodes, scores = self._shown(body, known)
-        added["shown_node"] += nodes
-        added["shown_score"] += scores
-        self._n_shown += len(nodes)
-        added["shown_ends"].append(self._n_shown)
-        for old, new in body.outdated.items():
-            added["outdated_lesson"].append(at)
-            added["outdated_node"].append(self._number[known[old]])
-            added["outdated_by"].append(self._number[known[new]])
-        # Drawn by content, since ids of recalls are random.
-        content = str(lesson.trusted), lesson.actor, body.cited, body.rejected
-        draw = lesson_digest(*content, dict(body.terms))
-        added["draw"].append(int.from_bytes(draw[:8], "big"))
-        if body.kind not in self.kinds:
-            self.kinds.append(body.kind)
-        question = _question_of(lesson)
-        added["question"].append(question)
-        added["actor"].append(actor)
-        added["kind"].append(self.kinds.index(body.kind))
-        added["agrees"].append(agrees)
-        added["openness"].append(openness)
-        self._length += 1
-        # The id of a recall may hold anything, so it comes last.
-        self._events.append(f"{lesson.id}\n{lesson.actor or ''}\n{lesson.recall_id}")
-        if lesson.vector is not None:
-            name = body.embedder or ""
-            if name not in self.vectors:
-                self.vectors[name] = _Vectors(len(lesson.vector))
-            self.vectors[name].add(at, lesson.vector)
-        if self._by_question is not None:
-            self._by_question.setdefault(question, []).append(at)
-
-    def _links(self, body: LessonBody, known: Mapping[str, Node]) -> list[tuple[int, float]]:
-        share, ratings = shared_credit(len(body.cited), len(known)), body.ratings
-        cited = [(id_, share * ratings.get(id_, 1.0)) for id_ in body.cited[:_MAX_CITED]]
-        rejected = [(id_, ratings.get(id_, -1.0)) for id_ in body.rejected[:_MAX_REJECTED]]
-        return [
-            (self._number[f"r{known[id_][1:]}" if credit < 0 else known[id_]], credit)
-            for id_, credit in (*cited, *rejected)
-            if id_ in known and credit
-        ]
-
-    def _shown(
-        self, body: LessonBody, known: Mapping[str, Node]
-    ) -> tuple[list[int], list[float | None]]:
-        """Return the chunks shown, and the scores that they had without learning."""
-        scores = [chunk.get("unlearned") for chunk in body.shown]
-        if None in scores:
-            return [], []  # of an earlier version: no exam
-        # No chunk is listed twice, so the shown ones come first in ``known``, in their order.
-        nodes = [*map(self._number.__getitem__, islice(known.values(), len(scores[:_MAX_SHOWN])))]
-        return nodes, scores[: len(nodes)]
-
-    # -- reading --------------------------------------------------------------------
-
-    def event(self, lesson: int) -> Event:
-        """Return where a lesson came from."""
-        feedback_id, actor, recall_id = self._events[lesson].split("\n", 2)
-        return Event(feedback_id, recall_id, actor or None)
-
-    @property
-    def rejects(self) -> NDArray[np.int64]:
-        """For each node of a rejection, the node of the rejected chunk; -1 for others."""
-        rejects = self._number.rejects
-        if len(self._rejects_column) < len(rejects):
-            self._rejects_column.extend(rejects[len(self._rejects_column) :])
-        return self._rejects_column.view
-
-    def outdated(self, rows: IntArray) -> dict[tuple[str, str, str], set[int]]:
-        """Return who says, in rows of the ``outdated`` columns, that a chunk no longer holds.
-
-        The chunk's id, its text hash and the id of what holds now lead to the actors. What was
-        said last comes last.
-        """
-        actors: dict[tuple[str, str, str], set[int]] = {}
-        for row in rows.tolist():
-            old, text_hash = chunk_of(self.nodes[self.outdated_node[row]])
-            key = old, text_hash, chunk_of(self.nodes[self.outdated_by[row]])[0]
-            actors[key] = actors.pop(key, set()) | {int(self.actor[self.outdated_lesson[row]])}
-        return actors
-
-    def on_question(self, question: int) -> list[int]:
-        """Return the lessons on a question."""
-        if self._by_question is None:
-            self._by_question = {}
-            for lesson, number in enumerate(self.question.tolist()):
-                self._by_question.setdefault(number, []).append(lesson)
-        return self._by_question.get(question, [])
-
-    def links_of(self, lessons: Sequence[int] | IntArray) -> IntArray:
-        """Return the positions of the links of some lessons."""
-        lessons = np.asarray(lessons, np.int64)
-        first = self.link_lesson.searchsorted(lessons)
-        sizes = self.link_lesson.searchsorted(lessons, side="right") - first
-        return concatenated_ranges(first, sizes)
-
-    def cues(self, lesson: int) -> tuple[NDArray[np.uint64], NDArray[np.float32]]:
-        """Return the cues of a lesson's question, and their weights."""
-        start, end = self.cue_ends[lesson : lesson + 2].tolist()
-        return self.cue_key[start:end], self.cue_weight[start:end]
-
-    def shown(self, lesson: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Return the chunks that a lesson was shown, and their scores without learning."""
-        start, end = self.shown_ends[lesson : lesson + 2].tolist()
-        return self.shown_node[start:end], self.shown_score[start:end]
-
-    # -- as arrays ------------------------------------------------------------------
-
-    def arrays(self) -> tuple[dict[str, NDArray[Any]], list[str]]:
-        """Return everything as arrays, and the names of embedders."""
-        arrays: dict[str, NDArray[Any]] = {name: getattr(self, name) for name in _COLUMNS}
-        texts = {"event": self._events, "node": self.nodes, "kinds": self.kinds}
-        for name, strings in texts.items():
-            arrays[f"{name}_data"], arrays[f"{name}_offsets"] = pack_strings(strings)
-        for at, vectors in enumerate(self.vectors.values()):
-            arrays[f"vectors_{at}"] = vectors.rows.view
-            arrays[f"vector_lesson_{at}"] = vectors.lesson.view
-        return arrays, list(self.vectors)
+    def pack(self) -> bytes:
+        """Return the cues as a column of bytes."""
+        return self.keys.astype("<i8").tobytes() + self.weights.astype("<i8").tobytes()
 
     @classmethod
-    def restored(cls, arrays: Mapping[str, NDArray[Any]], embedders: Sequence[str]) -> Lessons:
-        """Restore the lessons that :meth:`arrays` returned."""
-        lessons = cls()
-        lessons._columns = {
-            name: GrowableArray(kind, arrays[name]) for name, kind in _COLUMNS.items()
-        }
-        lessons._length = len(arrays["actor"])
-        lessons._n_cues, lessons._n_shown = len(arrays["cue_key"]), len(arrays["shown_node"])
-        lessons._events = PackedStrings(arrays["event_data"], arrays["event_offsets"])
-        for node in PackedStrings(arrays["node_data"], arrays["node_offsets"]):
-            lessons._number[node]
-        lessons.kinds = list(PackedStrings(arrays["kinds_data"], arrays["kinds_offsets"]))
-        for at, embedder in enumerate(embedders):
-            rows, lesson = arrays[f"vectors_{at}"], arrays[f"vector_lesson_{at}"]
-            lessons.vectors[embedder] = _Vectors(rows.shape[1], rows, lesson)
-        return lessons
+    def unpack(cls, data: bytes) -> Cues:
+        """Read a column of bytes."""
+        n = len(data) // 16
+        return cls(np.frombuffer(data, "<i8", n), np.frombuffer(data, "<i8", n, 8 * n))
 
 
-def _question_of(lesson: StoredLesson) -> int:
-    """Return the number of a lesson's question: by words, else names, else its vector."""
-    words = [term for term, _ in lesson.body.terms] or [cue.tag for cue in lesson.body.cues]
-    if not words and lesson.vector is not None:
-        words = [lesson.vector.tobytes().hex()]
-    return question_number(words)
+class LessonRow(NamedTuple):
+    """One lesson as it is stored."""
+
+    seq: int
+    id: str
+    question_key: str
+    actor: str | None
+    created: float
+    #: ``cited`` and ``rejected`` (digests in hex by chunk id), ``weight``, ``credit``, ``trusted``,
+    #: ``scores`` (untaught, of the hits by digest), and what people read: question, reason, ….
+    body: dict[str, Any]
+    cues: Cues  #: of its question
+    path: Cues  #: the tags over which activation spread
+    vector: NDArray[np.float32] | None
+
+    def statement(self) -> Statement:
+        """Return what the lesson says, for the vote on its question."""
+        return Statement(
+            self.actor,
+            frozenset(self.body["cited"].values()),
+            frozenset(self.body["rejected"].values()),
+            self.body["weight"],
+            self.body["trusted"],
+        )
+
+
+def question_key(words: Iterable[str]) -> str:
+    """Return a key that questions share if they have the same words, in any order.
+
+    >>> question_key(["moss", "live"]) == question_key(["live", "moss"])
+    True
+    """
+    joined = "\0".join(sorted(words))
+    return hashlib.blake2b(joined.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
+def cue_of_word(word: str) -> int:
+    """Return the number of a word's cue: learned edges outlive terms, so terms have no say."""
+    return _number(b"w", word)
+
+
+def cue_of_tag(key: str) -> int:
+    """Return the number of a tag's cue."""
+    return _number(b"t", key)
+
+
+def cue_on_path(key: str) -> int:
+    """Return the number of a tag over which activation spread."""
+    return _number(b"p", key)
+
+
+def _number(kind: bytes, text: str) -> int:
+    data = text.encode("utf-8", "surrogatepass")
+    digest = hashlib.blake2b(data, digest_size=8, person=kind).digest()
+    number: int = struct.unpack("<q", digest)[0]
+    return number
+
+
+def question_cues(words: Mapping[str, float], tags: Mapping[str, float]) -> Cues:
+    """Return a question as a vector of unit length over words and tags, by squared weights."""
+    squares = {cue_of_word(word): weight for word, weight in words.items()}
+    squares |= {cue_of_tag(tag): _TAG**2 * weight for tag, weight in tags.items()}
+    return _unit(squares)
+
+
+def path_cues(active: Mapping[str, float]) -> Cues:
+    """Return the tags over which activation spread as a vector of unit length."""
+    return _unit({cue_on_path(tag): mass**2 for tag, mass in active.items()})
+
+
+def _unit(squares: Mapping[int, float]) -> Cues:
+    keys = np.array(sorted(squares), np.int64)
+    weights = np.sqrt([squares[key] for key in keys.tolist()])
+    length = float(np.sqrt((weights**2).sum())) or 1.0
+    return Cues(keys, np.rint(weights / length / UNIT).astype(np.int64))
+
+
+_COLUMNS = "seq, id, question_key, actor, created, body, cues, path, vector"
+
+
+def insert_lesson(session: Session, lesson: LessonRow) -> None:
+    """Store a lesson; its number is given by the database."""
+    session.run(
+        "INSERT INTO $lesson(id, question_key, actor, recall, created, body, cues, path, "
+        "vector) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        lesson.id,
+        lesson.question_key,
+        lesson.actor,
+        lesson.body["recall"],
+        lesson.created,
+        json.dumps(lesson.body, ensure_ascii=False),
+        lesson.cues.pack(),
+        lesson.path.pack(),
+        None if lesson.vector is None else lesson.vector.astype("<f4").tobytes(),
+    )
+
+
+def lessons_on(session: Session, keys: Iterable[str]) -> dict[str, list[LessonRow]]:
+    """Return the lessons on each question key, from the first to the last."""
+    found: dict[str, list[LessonRow]] = {}
+    sql = f"SELECT {_COLUMNS} FROM $lesson WHERE question_key = ANY(?) ORDER BY seq"
+    for row in session.rows(sql, list(keys)):
+        lesson = read_lesson(row)
+        found.setdefault(lesson.question_key, []).append(lesson)
+    return found
+
+
+def count_resting(session: Session, digests: Collection[str]) -> int:
+    """Return how many lessons rest because no chunk has one of these texts any more."""
+    sql = "SELECT DISTINCT question_key FROM $answered WHERE digest = ANY(?)"
+    keys = [key for (key,) in session.rows(sql, sorted(digests))] if digests else []
+    lessons = chain.from_iterable(lessons_on(session, keys).values())
+    named = [{*one.body["cited"].values(), *one.body["rejected"].values()} for one in lessons]
+    sql = "SELECT DISTINCT digest FROM $chunk WHERE digest = ANY(?)"
+    live = {digest for (digest,) in session.rows(sql, sorted(set().union(*named)))}
+    return sum(not texts.isdisjoint(digests) and texts.isdisjoint(live) for texts in named)
+
+
+def read_lesson(row: tuple[Any, ...]) -> LessonRow:
+    """Return a row of the table as a lesson."""
+    *known, body, cues, path, vector = row
+    data = None if vector is None else np.frombuffer(vector, "<f4")
+    seq, id_, key, actor, created = known
+    return LessonRow(
+        seq, id_, key, actor, created, json.loads(body), Cues.unpack(cues), Cues.unpack(path), data
+    )
+
+
+def lessons_of(session: Session, ids: list[str]) -> list[LessonRow]:
+    """Return lessons by id, in the order of the ids."""
+    sql = f"SELECT {_COLUMNS} FROM $lesson WHERE id = ANY(?)"
+    found = {row[1]: read_lesson(row) for row in session.rows(sql, ids)}
+    return [found[id_] for id_ in ids]
+
+
+def chosen_lessons(session: Session, chosen: Mapping[str, Any]) -> list[LessonRow]:
+    """Return the lessons of an id, an actor and a span of time, or all, from first to last."""
+    conditions = {
+        "lesson": "id = ?",
+        "actor": "actor = ?",
+        "chunk": "replace(body, ?, '') <> body",
+        "recall": "recall = ANY(?)",
+        "since": "created >= ?",
+        "until": "created < ?",
+    }
+    wanted = [name for name in conditions if chosen.get(name) is not None]
+    where = " AND ".join(["1 = 1", *(conditions[name] for name in wanted)])
+    sql = f"SELECT {_COLUMNS} FROM $lesson WHERE {where} ORDER BY seq"
+    values = {**chosen, "chunk": f"{json.dumps(chosen.get('chunk'), ensure_ascii=False)}: "}
+    return [read_lesson(row) for row in session.rows(sql, *(values[name] for name in wanted))]

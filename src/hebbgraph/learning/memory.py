@@ -1,356 +1,309 @@
-"""The memory of one namespace, kept in step with the feedback log and the graph.
-
-Each process folds the log for itself. After new feedback, the next recall folds it; otherwise a
-recall only compares counters. Lessons are columns (:mod:`hebbgraph.learning.lessons`), and what
-follows from them belongs to an epoch (:mod:`hebbgraph.learning.epoch`).
-"""
+"""What past lessons say of a question, and how that changes the scores of search."""
 
 from __future__ import annotations
 
-import logging
-import math
-from collections.abc import Iterable, Mapping
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.array_file import write_arrays
-from hebbgraph.arrays import FloatArray, IntArray
-from hebbgraph.artifacts import remove
-from hebbgraph.errors import HebbgraphError
-from hebbgraph.formulas.credibility import Credibility
-from hebbgraph.formulas.trust import KINDS, Trust
-from hebbgraph.graph.tag_graph import TagGraph
-from hebbgraph.learning.actors import TRUSTED, ActorKey, actor_key, search_agreement
-from hebbgraph.learning.epoch import Epoch
-from hebbgraph.learning.feedback import corrected_lesson
-from hebbgraph.learning.kinds import UNKNOWN
-from hebbgraph.learning.lessons import CITED, Event, Lessons
-from hebbgraph.learning.recollection import Recollection
-from hebbgraph.learning.slots import Slots
-from hebbgraph.learning.snapshot import VERSION, load_snapshot, restored_lessons, snapshot_lock
-from hebbgraph.learning.weighing import clock, exact_judgements
-from hebbgraph.locks import LendableLock
-from hebbgraph.records import Feedback, LearnedParameter, TagCorrection
-from hebbgraph.settings import LearningSettings
-from hebbgraph.store.feedback_log import FeedbackLog
-from hebbgraph.store.feedback_rows import StoredLesson, lesson_of
-from hebbgraph.store.state import FeedbackState
-from hebbgraph.store.truth import Truth
+from hebbgraph.arrays import Allowed, FloatArray, IntArray, sum_by, top_n, unique_inverse
+from hebbgraph.formulas.activation import Activation
+from hebbgraph.formulas.association import (
+    LEAST_TAUGHT,
+    cue_rarity,
+    keep_order,
+    lead,
+    likeness,
+    scale_by_confidence,
+    squeeze,
+)
+from hebbgraph.formulas.fitting import Trust
+from hebbgraph.learning.folding import CITED, PATH, REJECTED, decode_edges
+from hebbgraph.learning.lessons import UNIT, Cues
+from hebbgraph.store.database import Cache, Session
 
-__all__ = ["Memory"]
+__all__ = [
+    "Memory",
+    "Products",
+    "add_memory",
+    "evidence_of",
+    "products",
+    "remember",
+    "share_taught",
+]
 
-logger = logging.getLogger(__name__)
+#: How many chunks that search did not find lessons bring, at most.
+_MOST_BROUGHT = 64
+#: Of the texts to which cues lead, read so many; cues that lead to more texts say nothing.
+_MOST_TEXTS, _MOST_LED = 32, 8192
+#: Where the products with each kind of sum begin.
+_COLUMNS = np.zeros(3, np.int64)
+_COLUMNS[[CITED, PATH, REJECTED]] = 0, 4, 6
+_NO_SUMS = np.zeros(3, np.int64)
+#: A rejection counts by likeness to this power: what is wrong for one question may be right for
+#: a similar one.
+_REJECTION_POWER = 4.0
+#: Cosines of the vectors of unrelated questions hardly exceed this.
+_VECTORS_BY_CHANCE = 0.3
 
-#: After this much new feedback, or a sixteenth of all, a snapshot is written.
-_SAVED_AFTER = 2000
+
+class Memory(NamedTuple):
+    """What lessons say of one question; arrays have shape (n,), ``evidence`` (n, 6)."""
+
+    #: Chunks that were taught, and that search found or the question touches, ascending.
+    rows: NDArray[np.int64]
+    #: Likeness to what they were cited for, of each of ``KINDS``; below 0 where rejected.
+    evidence: NDArray[np.float64]
+    #: How far they are believed to answer the very question, or not to, in [-1, 1].
+    answer: NDArray[np.float64]
+    #: How far they were cited for any question, in [0, 1].
+    taught: NDArray[np.float64]
 
 
-class Memory:
-    """What was taught in one namespace.
+class Products(NamedTuple):
+    """Products of a question with the sums of texts."""
 
-    Parameters
-    ----------
-    log : FeedbackLog
-    truth : Truth
-    settings : LearningSettings
-    path : Path, optional
-        Where a snapshot is kept.
-    wait_seconds : float, optional
-        How long others wait while a recall runs a caller's own code.
+    digests: list[str]
+    #: Shape (n, 10): the product with the sum of what a text was cited for, and the squared length
+    #: of that sum, by words, vectors and path; then with its rejections by words and vectors.
+    values: NDArray[np.float64]
 
-    Attributes
-    ----------
-    lock : LendableLock
-        Acquire it before the graph's.
-    lessons : Lessons
-    actors : dict of actor to int
-        The number of each actor.
-    state : FeedbackState
-        How much of the log is folded.
-    corrections : tuple of TagCorrection
-        The corrections to tags that the log is read through.
+
+class _Sums(NamedTuple):
+    """The sums of one text, without their cues."""
+
+    texts: NDArray[np.int64]  #: the number of each kind of sum, 0 if there is none; shape (3,)
+    values: NDArray[np.float64]  #: a row of :attr:`Products.values`, as if all products were 0
+    vectors: dict[int, NDArray[np.float64]]  #: by kind
+
+
+def remember(
+    session: Session,
+    key: str,
+    cues: Cues,
+    path: Cues,
+    vector: NDArray[np.float32] | None,
+    near: IntArray,
+    allowed: Allowed | None,
+    cache: Cache,
+) -> Memory | None:
+    """Return what lessons say of a question; None if they say nothing.
+
+    ``near`` are rows that search found, ``allowed`` returns which of some rows take part.
     """
+    found = products(session, cues, path, vector, near=near.tolist(), cache=cache)
+    sql = "SELECT digest, belief FROM $answered WHERE question_key = ?"
+    answered: dict[str, float] = {digest: float(n) for digest, n in session.rows(sql, key)}
+    taught = [*found.digests, *(answered.keys() - set(found.digests))]
+    copies = cache.known("copies", taught, partial(_copies, session), 150)
+    row_of = {digest: row for digest, rows in copies.items() for row in _first(rows, allowed)}
+    at = [place for place, digest in enumerate(taught) if digest in row_of]
+    if not at:
+        return None
+    rows = np.array([row_of[taught[place]] for place in at], np.int64)
+    values = np.concatenate((found.values, np.zeros((len(taught) - len(found.values), 10))))[at]
+    answer = np.array([answered.get(taught[place], 0.0) for place in at])
+    order = rows.argsort()
+    values = values[order]
+    return Memory(rows[order], evidence_of(values), answer[order], share_taught(values))
 
-    def __init__(
-        self,
-        log: FeedbackLog,
-        truth: Truth,
-        settings: LearningSettings,
-        path: Path | None = None,
-        wait_seconds: float = math.inf,
-    ) -> None:
-        self._log = log
-        self.path = path
-        self._n_saved = 0
-        self._truth = truth
-        self._settings = settings
-        self._takes_part = np.array([kind.split()[-1] in settings.families for kind in KINDS])
-        self.lock = LendableLock(wait_seconds)
-        self.corrections: tuple[TagCorrection, ...] = ()
-        self.reset()
 
-    def reset(self) -> None:
-        """Drop what was folded; the next refresh folds the whole log."""
-        with self.lock.held():
-            # A row is never used twice in one history, so a hash once read stays true.
-            self._hash_of_row: dict[int, str] = {}
-            self._breaks = self._truth.history.breaks
-            self.state = FeedbackState()
-            self._seq, self._last_id = 0, ""
-            self.lessons = Lessons()
-            self.actors: dict[ActorKey, int] = {None: TRUSTED}
-            self._epoch: Epoch | None = None
-            self._slots: Slots | None = None
+def products(
+    session: Session,
+    cues: Cues,
+    path: Cues,
+    vector: NDArray[np.float32] | None,
+    *,
+    near: Iterable[int] = (),
+    digests: Iterable[str] = (),
+    cache: Cache,
+) -> Products:
+    """Return the products of a question with the texts that its cues lead to.
 
-    @property
-    def has_learned(self) -> bool:
-        """Whether anything was taught; otherwise recalls are the static ones."""
-        return len(self.lessons.link_lesson) > 0
+    Texts of the chunks in ``near``, and those in ``digests``, are compared in any case.
+    """
+    dots = _dots(session, cues, path, cache)
+    best = np.concatenate([led_to[top_n(dot, _MOST_TEXTS)] for led_to, dot in dots])
+    texts = cache.known("taught", best.tolist(), partial(_digests_of_texts, session), 150)
+    rows = cache.known("digests", near, partial(_digests_of_rows, session), 150)
+    wanted = dict.fromkeys([*digests, *texts.values(), *rows.values()])
+    size = 600 + (0 if vector is None else 8 * len(vector))
+    of_text = cache.known("sums", wanted, partial(_sums, session), size)
+    taught = [digest for digest, held in of_text.items() if held is not None]
+    sums = [held for held in of_text.values() if held is not None]
+    values = np.concatenate([np.empty(0), *(held.values for held in sums)]).reshape(-1, 10)
+    numbers = np.concatenate([_NO_SUMS[:0], *(held.texts for held in sums)])
+    by_cues, by_path = (_looked_up(numbers, *part) for part in dots)
+    values[:, _COLUMNS] = (by_cues + by_path).reshape(-1, 3)
+    if vector is not None:
+        for at, held in enumerate(sums):
+            for kind, total in held.vectors.items():
+                if len(total) == len(vector):
+                    values[at, _COLUMNS[kind] + 2] = total @ vector
+    return Products(taught, values)
 
-    @property
-    def events(self) -> list[Event]:
-        """Where each lesson came from, in the order of the log."""
-        return [self.lessons.event(at) for at in range(len(self.lessons))]
 
-    # -- folding the log ------------------------------------------------------------
+def _digests_of_texts(session: Session, texts: list[int]) -> dict[int, str]:
+    return dict(session.rows("SELECT text, digest FROM $taught WHERE text = ANY(?)", texts))
 
-    def refresh(
-        self, state: FeedbackState, corrections: tuple[TagCorrection, ...] | None = None
-    ) -> None:
-        """Fold new feedback up to a state of the log.
 
-        The fold starts over if feedback was removed, the log is another one, or ``corrections``
-        are given and have changed.
-        """
-        changed = corrections is not None and corrections != self.corrections
-        if state == self.state and not changed:
-            return
-        with self.lock.held():
-            if corrections is not None and changed:
-                self.corrections = corrections
-                self.reset()
-            if state.removed != self.state.removed or not self._log_continues():
-                self.reset()
-            if not self._seq:
-                self._restore(state)
-            for seq, lesson in self._log.lessons_after(self._seq):
-                self.fold(lesson)
-                self._seq, self._last_id = seq, lesson.id
-            self.state = state
-            self.save_snapshot(at_least=max(_SAVED_AFTER, len(self.lessons) // 16))
+def _digests_of_rows(session: Session, rows: list[int]) -> dict[int, str]:
+    return dict(session.rows("SELECT row, digest FROM $chunk WHERE row = ANY(?)", rows))
 
-    def _log_continues(self) -> bool:
-        """Return whether the log still holds the feedback that was folded last.
 
-        It does not if the database was replaced by an old copy and taught something else.
-        """
-        return not self._seq or self._log.id_at(self._seq) == self._last_id
+def _sums(session: Session, digests: list[str]) -> dict[str, _Sums | None]:
+    sums: dict[str, _Sums | None] = dict.fromkeys(digests)
+    sql = (
+        "SELECT digest, kind, text, square, vector_square, vector FROM $taught "
+        "WHERE digest = ANY(?)"
+    )
+    for digest, kind, text, square, vector_square, data in session.rows(sql, digests):
+        held = sums[digest] or _Sums(_NO_SUMS.copy(), np.zeros(10), {})
+        held.texts[kind] = text
+        held.values[_COLUMNS[kind] + 1] = square
+        if data:
+            held.values[_COLUMNS[kind] + 3] = vector_square
+            held.vectors[kind] = np.frombuffer(data, "<i8") * UNIT
+        sums[digest] = held
+    return sums
 
-    def fold(self, lesson: StoredLesson) -> None:
-        """Learn from one more lesson; the caller holds the lock, or shares this with nobody."""
-        if self.corrections:
-            lesson = corrected_lesson(lesson, self.corrections)
-        actor = self.actors.setdefault(actor_key(lesson), len(self.actors))
-        self.lessons.add(lesson, actor, *search_agreement(lesson.body))
 
-    def with_log_as(self, changes: Mapping[str, Feedback | None]) -> Memory:
-        """Return the memory that would follow if some feedback were other, or (None) gone."""
-        other = Memory(self._log, self._truth, self._settings)
-        other.corrections = self.corrections
-        for _, lesson in self._log.lessons_after(0):
-            if lesson.id not in changes:
-                other.fold(lesson)
-            elif (changed := changes[lesson.id]) is not None:
-                other.fold(lesson_of(changed))
-        return other
+def _copies(session: Session, digests: list[str]) -> dict[str, list[int]]:
+    """Return the chunks of each text, in the order of their ids."""
+    copies: dict[str, list[int]] = {digest: [] for digest in digests}
+    sql = "SELECT digest, row FROM $chunk WHERE digest = ANY(?) ORDER BY id"
+    for digest, row in session.rows(sql, digests):
+        copies[digest].append(row)
+    return copies
 
-    # -- the snapshot ---------------------------------------------------------------
 
-    def save_snapshot(self, *, at_least: int = 1) -> None:
-        """Write a snapshot, if at least this much feedback was folded since the last one."""
-        with self.lock.held():
-            if self.path is None or abs(len(self.lessons) - self._n_saved) < at_least:
-                return
-            arrays, embedders = self.lessons.arrays()
-            facts = {
-                **self._fits(),
-                "seq": self._seq,
-                "last_id": self._last_id,
-                "state": list(self.state),
-                "actors": list(self.actors),
-                "embedders": embedders,
-            }
-            try:
-                with snapshot_lock(self.path):
-                    if self._truth.state().feedback.removed != self.state.removed:
-                        return  # forgotten feedback must not come back
-                    facts["size"] = self._log.size(until=self._seq)
-                    write_arrays(self.path, VERSION, facts, arrays)
-            except (OSError, HebbgraphError) as error:
-                why = "what was learned was not kept at %s (%s): the next open reads the log again"
-                logger.warning(why, self.path, error)
-            # After a failure too: another attempt for each feedback would take long.
-            self._n_saved = len(self.lessons)
+def _first(rows: list[int], allowed: Allowed | None) -> list[int]:
+    """Return the first chunk of a text that takes part, if there is one."""
+    if allowed is None or not rows:
+        return rows[:1]
+    taking_part = allowed(np.array(rows, np.int64)).tolist()
+    return [row for row, takes_part in zip(rows, taking_part, strict=True) if takes_part][:1]
 
-    def remove_snapshot(self) -> None:
-        """Remove the snapshot, which names chunks and holds embeddings of questions."""
-        with self.lock.held():
-            if self.path is not None and self.path.parent.is_dir():
-                with snapshot_lock(self.path):  # a process that saves now would bring it back
-                    remove(self.path)
-                self._n_saved = 0
 
-    def _fits(self) -> dict[str, Any]:
-        """Return what a snapshot must have been made with."""
-        settings = self._settings.model_dump(
-            mode="json", exclude={"store_queries", "query_retention_days", "require_actor"}
-        )
-        corrections = [repr(correction) for correction in self.corrections]
-        return {"settings": settings, "corrections": corrections}
+def _looked_up(texts: IntArray, known: IntArray, dots: FloatArray) -> FloatArray:
+    """Return the products of texts, 0 for those to which no edge leads."""
+    if not len(known):
+        return np.zeros(len(texts))
+    at = np.minimum(known.searchsorted(texts), len(known) - 1)
+    found: FloatArray = np.where(known[at] == texts, dots[at], 0.0)
+    return found
 
-    def _restore(self, state: FeedbackState) -> None:
-        """Continue from the snapshot, if there is one that fits."""
-        snapshot = None if self.path is None else load_snapshot(self.path)
-        if snapshot is None:
-            return
-        lessons = restored_lessons(snapshot, self._fits(), self._log, state)
-        if lessons is None:
-            return
-        facts, _ = snapshot
-        self.lessons = lessons
-        self.actors = {actor: number for number, actor in enumerate(facts["actors"])}
-        self._seq, self._last_id = facts["seq"], facts["last_id"]
-        self.state = FeedbackState(*facts["state"])
-        self._n_saved = len(lessons)
 
-    # -- recalling ------------------------------------------------------------------
+def _dots(
+    session: Session, cues: Cues, path: Cues, cache: Cache
+) -> list[tuple[IntArray, FloatArray]]:
+    """Return the texts to which edges lead from the cues, and from the path; and the products.
 
-    def recollect(
-        self,
-        graph: TagGraph,
-        cues: tuple[NDArray[np.uint64], NDArray[np.float32]],
-        vector: NDArray[np.float32] | None,
-        embedder: str | None,
-        question: int = 0,
-        n_words: int = 0,
-    ) -> Recollection | None:
-        """Return what a question brings back; None if nothing was ever taught.
+    A cue counts by its rarity among texts, squared, as if the other cues of a text were as rare on
+    average as those of the question: so a text that was cited for the very question has a cosine
+    of 1. Cues that lead nearly everywhere say nothing.
+    """
+    n_texts = int(session.meta.get("taught", "0"))
+    keys = np.concatenate((cues.keys, path.keys)).tolist()
+    edges = cache.known("edges", keys, partial(_edges, session, n_texts), 500)
+    dots = []
+    for part in (cues, path):
+        rarity = cue_rarity(np.array([edges[cue].led for cue in part.keys.tolist()]), n_texts)
+        weights = part.weights * UNIT
+        shares = weights * rarity / (float(weights**2 @ rarity) or 1.0)
+        texts, products = [np.empty(0, np.int32)], [np.empty(0)]
+        for cue, share in zip(part.keys.tolist(), shares.tolist(), strict=True):
+            texts.append(edges[cue].texts)
+            products.append(edges[cue].weights * (UNIT * share))
+        distinct, position = unique_inverse(np.concatenate(texts))
+        dots.append((distinct, sum_by(position, np.concatenate(products), len(distinct))))
+    return dots
 
-        The caller has locked the graph. For ``cues`` and ``question`` see
-        :mod:`hebbgraph.learning.cues`; ``embedder`` is the model of the vector, and ``n_words``
-        is how many words the question has.
-        """
-        with self.lock.held():
-            if not self.has_learned:
-                return None
-            epoch, slots = self._current_epoch(), self._slots
-            associations, trust = epoch.associations(), epoch.trust
-            if slots is None or not slots.fits(graph, self.lessons):
-                rows = {} if slots is None else slots.rows
-                slots = self._slots = Slots(graph, self.lessons, rows, self.resolve)
-            slots.bring_up_to_date()
-            return Recollection(
-                self.lessons,
-                associations,
-                trust,
-                slots,
-                associations.query(cues, vector, embedder or ""),
-                np.array(trust.gains) * self._takes_part,
-                self._exact_judgements(question, n_words),
-            )
 
-    def _exact_judgements(self, question: int, n_words: int) -> tuple[IntArray, FloatArray]:
-        """Return the nodes judged for the very question, and how far that is believed."""
-        asked = self.lessons.on_question(question) if question and self._takes_part[0] else []
-        links = self.lessons.links_of(asked) if asked else np.empty(0, np.int64)
-        if not len(links):
-            return links, np.empty(0)
-        epoch = self._current_epoch()
-        return exact_judgements(self.lessons, links, epoch.credibility(), epoch.weights(), n_words)
+class _Edges(NamedTuple):
+    """The learned edges of one cue, and how many there are; of too many none is read."""
 
-    def resolve(self, ids: Iterable[str]) -> dict[str, tuple[int, str]]:
-        """Return the row and text hash of each chunk that exists."""
-        rows = self._truth.rows_of(ids)
-        if self._breaks != self._truth.history.breaks:
-            self._hash_of_row, self._breaks = {}, self._truth.history.breaks
-        unknown = sorted(row for row in rows.values() if row not in self._hash_of_row)
-        self._hash_of_row.update(self._truth.text_hashes(unknown))
-        return {
-            id_: (row, self._hash_of_row[row])
-            for id_, row in rows.items()
-            if row in self._hash_of_row
-        }
+    led: int
+    texts: NDArray[np.int32] = np.empty(0, np.int32)
+    weights: NDArray[np.int64] = np.empty(0, np.int64)
 
-    # -- what follows from the lessons ----------------------------------------------
 
-    def _current_epoch(self) -> Epoch:
-        until = clock(len(self.lessons))
-        if self._epoch is None or self._epoch.until != until:
-            self._epoch = Epoch(self.lessons, until, self._settings, self._takes_part)
-        return self._epoch
+def _edges(session: Session, n_texts: int, cues: list[int]) -> dict[int, _Edges]:
+    edges = dict.fromkeys(cues, _Edges(0))
+    if n_texts > _MOST_LED:
+        sql = "SELECT cue, sum(n) FROM $learned WHERE cue = ANY(?) GROUP BY cue"
+        edges |= {cue: _Edges(int(n)) for cue, n in session.rows(sql, cues)}
+        cues = [cue for cue, found in edges.items() if found.led <= _MOST_LED]
+    sql = "SELECT cue, n, data FROM $learned WHERE cue = ANY(?) ORDER BY cue, first"
+    blocks: dict[int, list[tuple[NDArray[np.int32], NDArray[np.int64]]]] = {}
+    for cue, n, data in session.rows(sql, cues):
+        blocks.setdefault(cue, []).append(decode_edges(n, data))
+    for cue, parts in blocks.items():
+        texts, weights = (np.concatenate(column) for column in zip(*parts, strict=True))
+        edges[cue] = _Edges(len(texts), texts, weights)
+    return edges
 
-    def amounts(self) -> NDArray[np.float64]:
-        """Return what each lesson weighs: belief in its actor, decayed to the clock."""
-        with self.lock.held():
-            return self._current_epoch().weights().amount
 
-    def credibility(self) -> Credibility:
-        """Return whom to believe, and how far each lesson is believed."""
-        with self.lock.held():
-            return self._current_epoch().credibility()
+def evidence_of(values: FloatArray) -> NDArray[np.float64]:
+    """Return the kinds of likeness of a question with what texts were cited for, shape (n, 6)."""
+    words, often = likeness(values[:, 0], values[:, 1])
+    vectors, often_vectors = likeness(values[:, 2], values[:, 3], by_chance=_VECTORS_BY_CHANCE)
+    # A thousand rejections count as one that is believed, so repetition has no part in them.
+    against, _ = likeness(values[:, 6], values[:, 7])
+    against_vectors, _ = likeness(values[:, 8], values[:, 9], by_chance=_VECTORS_BY_CHANCE)
+    words = words - against**_REJECTION_POWER
+    vectors = vectors - against_vectors**_REJECTION_POWER
+    path = likeness(values[:, 4], values[:, 5])
+    evidence: NDArray[np.float64] = np.stack((words, often, vectors, often_vectors, *path), 1)
+    return evidence
 
-    def weight_of(self, actor: ActorKey, kind: str = "cited") -> float:
-        """Return what feedback of an actor and a kind weighs, before it ages."""
-        weights = self.credibility().weights
-        weight = float(weights[min(self.actors.get(actor, len(weights)), len(weights) - 1)])
-        return weight if kind == "cited" else weight * self.kind_weights().get(kind, UNKNOWN)
 
-    def kind_weights(self) -> dict[str, float]:
-        """Return what each kind of implicit feedback weighs beside a citation, by its name."""
-        with self.lock.held():
-            epoch = self._current_epoch()
-            epoch.weights()
-            known = () if epoch.implicit is None else epoch.implicit.by_kind
-            kinds = list(enumerate(self.lessons.kinds))[CITED + 1 :]
-            return {kind: float(known[at] if at < len(known) else UNKNOWN) for at, kind in kinds}
+def share_taught(values: FloatArray) -> NDArray[np.float64]:
+    """Return how far texts count as taught, in [0, 1]."""
+    share: NDArray[np.float64] = np.minimum(np.sqrt(values[:, 1]) / LEAST_TAUGHT, 1.0)
+    return share
 
-    def outdated(self, *, trusted: bool) -> dict[tuple[str, str, str], set[int]]:
-        """Return which chunks no longer hold: (id, text hash, id of what does) to actors.
 
-        ``trusted`` selects what the application vouches for; otherwise, what believed actors say.
-        """
-        with self.lock.held():
-            lessons = self.lessons
-            owners = lessons.outdated_lesson
-            if not len(owners):
-                return {}
-            counts = lessons.actor[owners] == TRUSTED
-            if not trusted:
-                counts = ~counts & (self.amounts()[owners] > 0)
-            return lessons.outdated(np.flatnonzero(counts))
-
-    def learned(self) -> tuple[LearnedParameter, ...]:
-        """Describe how far memory is trusted here, where exams have changed it."""
-        with self.lock.held():
-            if not self.has_learned:
-                return ()
-            epoch, default = self._current_epoch(), Trust()
-            trust = epoch.trust
-            n_actors = len(np.unique(self.lessons.actor[: epoch.until]))
-            rows = zip(
-                (*KINDS, "handicap"),
-                (*trust.gains, trust.handicap),
-                (*default.gains, default.handicap),
-                (*self._takes_part.tolist(), True),
-                strict=True,
-            )
-            return tuple(
-                LearnedParameter(
-                    name=name, value=value, default=usual, lessons=trust.exams, actors=n_actors
-                )
-                for name, value, usual, takes_part in rows
-                if takes_part and abs(value - usual) >= 0.005
-            )
+def add_memory(
+    plain: Activation, memory: Memory, confidence: float, trust: Trust
+) -> tuple[Activation, float]:
+    """Return the activation with what lessons add, and the confidence with it."""
+    gain = memory.evidence @ trust.gains
+    near = np.minimum(plain.chunks.searchsorted(memory.rows), max(len(plain.chunks) - 1, 0))
+    found = plain.chunks[near] == memory.rows if len(plain.chunks) else np.zeros(len(gain), bool)
+    brought = np.flatnonzero(~found & ((gain > 0) | (memory.answer > 0)))
+    brought = brought[top_n(gain[brought] + memory.answer[brought], _MOST_BROUGHT)]
+    ranked = np.concatenate((np.flatnonzero(found), brought))
+    n = len(plain.chunks)
+    position = np.concatenate((near[found], np.arange(n, n + len(brought))))
+    zeros = np.zeros(len(brought))
+    static = confidence * np.concatenate((plain.scores, zeros))
+    change, exact = np.zeros(len(static)), np.zeros(len(static))
+    exact[position] = memory.answer[ranked]
+    greatest = float(memory.evidence[:, :3:2].max(initial=0.0))
+    handicap = trust.handicap * memory.taught[ranked]
+    scaled, paid = scale_by_confidence(confidence, greatest, gain[ranked], handicap)
+    change[position] = scaled - paid
+    # This is the order. Within it, what lessons alone are sure of scores in full.
+    order = (-static - change).argsort(kind="stable")
+    change[position] += gain[ranked] - scaled
+    change = keep_order(static + change, order) - static
+    remembered = min(max(change.max(initial=0.0), exact.max(initial=0.0)), 1.0)
+    most = 1.0 - (1.0 - confidence) * (1.0 - remembered)
+    if not most:
+        return plain, confidence
+    absolute = squeeze(lead(static + change, exact, static), most)
+    chunks = np.concatenate((plain.chunks, memory.rows[brought]))
+    order = chunks.argsort(kind="stable")
+    taught = replace(
+        plain,
+        chunks=chunks[order],
+        scores=absolute[order] / most,
+        direct=np.concatenate((plain.direct, zeros))[order],
+        arrived=np.concatenate((plain.arrived, zeros))[order],
+    )
+    return taught, float(most)

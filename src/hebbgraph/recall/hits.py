@@ -1,184 +1,144 @@
-"""From slots and scores to hits: break ties, fill up to k, fetch chunks, spell out paths."""
+"""From rows and scores to hits: break ties, fill up to k, fetch chunks, spell out paths."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable
 from dataclasses import replace
-from itertools import islice
 
 import numpy as np
 
-from hebbgraph.arrays import BoolArray
+from hebbgraph.errors import DamagedIndexError
+from hebbgraph.filters import Rows
 from hebbgraph.formulas.paths import Path, PathNode
-from hebbgraph.graph.tag_graph import TagGraph
-from hebbgraph.recall.question import Question
 from hebbgraph.recall.strategies import Ranking, Request
+from hebbgraph.recall.words import DECIMALS, first_by_id
 from hebbgraph.records import Chunk, Hit, PathStep, Recall
-from hebbgraph.store.truth import Truth
-from hebbgraph.text import display
+from hebbgraph.store.chunks import StoredChunk, chunks_by_row
+from hebbgraph.text.query import function_words
+from hebbgraph.text.tokens import display, lexical_terms, tokenize
 
-__all__ = [
-    "best_slots",
-    "filled_up",
-    "make_hits",
-    "numbered",
-    "path_steps",
-    "unranked",
-    "weighed",
-]
+__all__ = ["cut", "filled_up", "make_hits", "numbered", "where_callable"]
 
-_TIE_DECIMALS = 9
-_QUERY = PathStep(kind="query")
-#: From this many allowed chunks on, the database sorts the ids.
-_SORT_IN_DATABASE = 5_000
+_PAGE = 500
 
 
-def best_slots(truth: Truth, graph: TagGraph, ranking: Ranking, k: int) -> Ranking:
-    """Return the k best slots, best first; ties go to the smaller id."""
-    keys = ranking.scores.round(_TIE_DECIMALS)
-    prefixes = graph.id_prefixes[ranking.slots]
-    order = np.lexsort((prefixes, -keys))
-    keys, prefixes = keys[order], prefixes[order]
-    # Compare whole ids only where the prefixes leave the order open.
-    same = (keys[1:] == keys[:-1]) & (prefixes[1:] == prefixes[:-1])
-    best = order[:k]
-    if np.count_nonzero(same):
-        group = np.concatenate(([0], np.cumsum(~same)))
-        candidates = order[group <= group[min(k, len(order)) - 1]]
-        group = group[: len(candidates)]
-        tied = np.bincount(group)[group] > 1
-        ids = truth.ids(graph.rows[ranking.slots[candidates[tied]]].tolist())
-        rows = graph.rows[ranking.slots[candidates]].tolist()
-        entries = zip(group.tolist(), rows, candidates.tolist(), strict=True)
-        ranked = sorted(entries, key=lambda entry: (entry[0], ids.get(entry[1], "")))
-        best = np.array([position for _, _, position in ranked[:k]], np.intp)
-    return replace(ranking, slots=ranking.slots[best], scores=ranking.scores[best])
+def cut(request: Request, ranking: Ranking, k: int) -> Ranking:
+    """Return the k best rows, best first; ties go to the smaller id."""
+    at = first_by_id(request.snapshot, ranking.rows, ranking.scores.round(DECIMALS), k)
+    return replace(ranking, rows=ranking.rows[at], scores=ranking.scores[at])
 
 
-def filled_up(truth: Truth, request: Request, ranking: Ranking, k: int) -> Ranking:
-    """Fill a ranking up to k with allowed chunks at score 0, those in ``ranking.last`` last."""
-    pairs = ranking.pairs()[:k]
-    if len(pairs) == k:
-        return ranking
-    allowed, last = request.allowed, ranking.last
-    for among in (allowed,) if last is None else (allowed & ~last, allowed & last):
-        if missing := k - len(pairs):
-            taken = {slot for slot, _ in pairs}
-            pairs += [(slot, 0.0) for slot in unranked(truth, request.graph, among, taken, missing)]
-    return ranking.reordered(pairs)
+def filled_up(request: Request, ranking: Ranking, k: int) -> Ranking:
+    """Fill a ranking up to k with chunks that take part, at score 0, in the order of their ids."""
+    taken = Rows(np.sort(ranking.rows))
+    others = ~taken if request.allowed is None else request.allowed & ~taken
+    condition = "NOT row = ANY(?)" if others.all_but else "row = ANY(?)"
+    found = request.snapshot.session.rows(
+        f"SELECT row FROM $chunk WHERE {condition} ORDER BY id LIMIT ?",
+        others.rows.tolist(),
+        k - len(ranking.rows),
+    )
+    rows = np.array([row for (row,) in found], np.int64)
+    return replace(
+        ranking,
+        rows=np.concatenate((ranking.rows, rows)),
+        scores=np.concatenate((ranking.scores, np.zeros(len(rows)))),
+    )
 
 
-def weighed(ranking: Ranking, k: int, min_score: float | None) -> Ranking:
-    """Multiply the k best scores by the confidence, and drop those below ``min_score``."""
+def where_callable(
+    request: Request, ranking: Ranking, passes: Callable[[Chunk], bool], k: int
+) -> Ranking:
+    """Return the first k rows whose chunks a caller's function passes."""
+    kept: list[int] = []
+    for start in range(0, len(ranking.rows), _PAGE):
+        rows = ranking.rows[start : start + _PAGE].tolist()
+        chunks = chunks_by_row(request.snapshot.session, rows)
+        kept += (start + at for at, row in enumerate(rows) if passes(chunks[row].chunk()))
+        if len(kept) >= k:
+            break
+    return replace(ranking, rows=ranking.rows[kept[:k]], scores=ranking.scores[kept[:k]])
+
+
+def make_hits(request: Request, ranking: Ranking, min_score: float | None) -> tuple[Hit, ...]:
+    """Fetch chunks and build the hits."""
     confidence = 1.0 if ranking.confidence is None else ranking.confidence
-    pairs = [(slot, score * confidence) for slot, score in ranking.pairs()[:k]]
+    scores = {
+        row: round(min(score * confidence, 1.0), 12)
+        for row, score in zip(ranking.rows.tolist(), ranking.scores.tolist(), strict=True)
+    }
     if min_score is not None:
-        pairs = [(slot, score) for slot, score in pairs if score >= min_score and score > 0]
-    return ranking.reordered(pairs)
-
-
-def unranked(
-    truth: Truth,
-    graph: TagGraph,
-    allowed: BoolArray,
-    taken: Collection[int],
-    n: int,
-    *,
-    passes: Callable[[int], bool] = lambda _: True,
-) -> list[int]:
-    """Return n allowed slots that are not ``taken``, in the order of their ids.
-
-    ``passes`` is called for each slot in turn; slots that it refuses are left out.
-    """
-    slots = (
-        slot
-        for slot in _by_id(truth, graph, allowed)
-        if allowed[slot] and slot not in taken and passes(slot)
+        scores = {row: score for row, score in scores.items() if score >= min_score and score > 0}
+    paths = {
+        row: ranking.path(row) if score > 0 else (PathNode("chunk", row, 0.0),)
+        for row, score in scores.items()
+    }
+    nodes = {(node.kind, node.id) for path in paths.values() for node in path}
+    chunks = chunks_by_row(
+        request.snapshot.session, {row for kind, row in nodes if kind == "chunk"} | paths.keys()
     )
-    return list(islice(slots, n))
-
-
-def _by_id(truth: Truth, graph: TagGraph, allowed: BoolArray) -> Iterator[int]:
-    """Yield slots in the order of their ids: the allowed ones, perhaps with others."""
-    slots = np.flatnonzero(allowed)
-    if len(slots) <= _SORT_IN_DATABASE:
-        ids = truth.ids(graph.rows[slots].tolist())
-        rows: Iterable[int] = sorted(ids, key=ids.__getitem__)
-    else:
-        rows = truth.rows_by_id()
-    for row in rows:
-        yield from graph.slots_of(np.array([row])).tolist()
-
-
-def make_hits(truth: Truth, request: Request, ranking: Ranking) -> tuple[Hit, ...] | None:
-    """Fetch chunks and build the hits; None if a chunk no longer exists.
-
-    Texts of another store are filled in later, since no store is asked while locks are held.
-    """
-    graph, pairs = request.graph, ranking.pairs()
-    slots = [slot for slot, _ in pairs]
-    paths = [
-        ranking.path(slot) if score > 0 else (PathNode("chunk", slot, 0.0),)
-        for slot, score in pairs
-    ]
-    on_paths = {node.id for nodes in paths for node in nodes if node.kind == "chunk"}
-    fetched = list(on_paths.union(slots))
-    rows = dict(zip(fetched, graph.rows[fetched].tolist(), strict=True))
-    outlines = truth.outlines(rows.values())
-    if len(outlines) < len(rows):
-        return None
-    chunks = {slot: outlines[row].chunk for slot, row in rows.items()}
-    stale = {} if ranking.stale is None else ranking.stale(slots)
-    unlearned = ranking.unlearned
-    return tuple(
-        Hit(
-            chunk=chunks[slot],
-            score=score,
-            rank=rank,
-            path=path_steps(graph, nodes, chunks, request.question),
-            text_hash=outlines[rows[slot]].text_hash,
-            stale=stale.get(slot),
-            evidence=evidence,
-            lexical=lexical,
-            dense=dense,
-            unlearned=None if unlearned is None else round(min(unlearned(slot), 1.0), 6),
+    keys = request.snapshot.keys(tag for kind, tag in nodes if kind == "tag")
+    rows = np.array(list(scores), np.int64)
+    spelled = _spelled(request)
+    holds = {word: request.question.search.holds(word, rows) for word in spelled}
+    evidence = vars(request).get("evidence")  # unless the strategy did not search
+    hits = []
+    for at, (row, score) in enumerate(scores.items()):
+        if (chunk := chunks.get(row)) is None:
+            raise DamagedIndexError("a posting names a chunk that is not there; call rebuild()")
+        words, vectors = (None, None) if evidence is None else evidence.parts(row)
+        has = dict.fromkeys(token for word, token in spelled.items() if holds[word][at])
+        lacks = dict.fromkeys(token for token in spelled.values() if token not in has)
+        hits.append(
+            Hit.model_construct(
+                id=chunk.id,
+                document_id=chunk.document_id,
+                title=chunk.title,
+                text=chunk.text,
+                metadata=chunk.fields(),
+                score=score,
+                rank=at + 1,
+                path=_steps(paths[row], chunks, keys),
+                has=tuple(has),
+                lacks=tuple(lacks),
+                words=words,
+                vectors=vectors,
+                graph=ranking.arrived(row),
+                untaught=score if ranking.untaught is None else round(ranking.untaught(row), 12),
+                digest=chunk.digest,
+            )
         )
-        for rank, ((slot, score), nodes, (evidence, lexical, dense)) in enumerate(
-            zip(pairs, paths, _direct_evidence(request, slots), strict=True), start=1
-        )
-    )
+    return tuple(hits)
 
 
-def numbered(recall: Recall) -> Recall:
-    """Number the hits of a recall from 1, in their order."""
-    if all(hit.rank == rank for rank, hit in enumerate(recall.hits, start=1)):
-        return recall
-    hits = [hit.model_copy(update={"rank": rank}) for rank, hit in enumerate(recall.hits, start=1)]
-    return recall.model_copy(update={"hits": tuple(hits)})
+def _spelled(request: Request) -> dict[str, str]:
+    """Return the words of the question, each as it was typed."""
+    language = request.settings.language
+    ignored = function_words(language)
+    spelled: dict[str, str] = {}
+    for token in tokenize(request.question.text):
+        if token not in ignored:
+            for word in lexical_terms([token], language):
+                spelled.setdefault(word, token)
+    return {word: spelled.get(word, word) for word in request.question.words}
 
 
-def _direct_evidence(
-    request: Request, slots: list[int]
-) -> Iterable[tuple[float | None, float | None, float | None]]:
-    """Return direct evidence of chunks with its lexical and dense part; None where unknown."""
-    if "evidence" not in vars(request):  # a cached property that the strategy did not read
-        return [(None, None, None)] * len(slots)
-    chunks = np.array(slots, dtype=np.int64)
-    evidence: list[float] = request.evidence.approximate(chunks).round(4).tolist()
-    return zip(evidence, *request.evidence.fused_from(chunks), strict=True)
-
-
-def path_steps(
-    graph: TagGraph, nodes: Path, chunks: Mapping[int, Chunk], question: Question
+def _steps(
+    path: Path, chunks: dict[int, StoredChunk], keys: dict[int, str]
 ) -> tuple[PathStep, ...]:
-    """Spell out a path, starting at the query."""
-    steps = [_QUERY]
-    if question.recollection is not None and nodes[0].kind == "chunk":
-        steps += question.recollection.episode_step(nodes[0])
-    for node in nodes:
-        if node.kind == "tag":
-            value, title = display(graph.phrases.keys[node.id]), ""
+    """Spell out a path, starting at the question."""
+    steps = [PathStep(kind="question")]
+    for kind, node, weight in path:
+        if kind == "tag":
+            value, title = display(keys[node]), ""
         else:
-            value, title = chunks[node.id].id, chunks[node.id].title
-        steps.append(PathStep(kind=node.kind, value=value, title=title, weight=node.weight))
+            value, title = chunks[node].id, chunks[node].title
+        steps.append(PathStep(kind=kind, value=value, title=title, weight=weight))
     return tuple(steps)
+
+
+def numbered(recall: Recall, k: int) -> Recall:
+    """Keep the first k hits of a recall, and number them from 1."""
+    first = enumerate(recall.hits[:k], start=1)
+    hits = tuple(hit.model_copy(update={"rank": rank}) for rank, hit in first)
+    return recall.model_copy(update={"hits": hits})

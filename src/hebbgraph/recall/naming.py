@@ -3,80 +3,63 @@
 Evidence and activation see single words, and those of "A League of Their Own" are common. A whole
 title in the question says more. So for each title that a question names, one passage is among the
 first three (or among as many as there are titles named), and above passages whose title is a part
-of that title, or a longer form of it, as "Moss, Ida" is of "Moss". If the question is nothing but
-the title ("What is moss?"), the passage comes first. One that already ranks there stays where it
-is.
+of that title, or a longer form of it, as "Moss, Ida" is of "Moss". One that already ranks there
+stays where it is.
 
-A question names a title if
-
-- it is the whole title of a passage,
-- it is not part of a longer name, as *Ash Fenn* is in "Ash Fenn Mill", and
-- it consists of several words written as a name, or is as rare as the rarest word of the question,
-  or the question has no other words. "Information systems" in a longer question is neither, nor is
-  "heat transfer" where many other passages mention it.
+A question names a title if it is the whole title of a passage, and its words together are about as
+rare as the rarest word of the question (the cue is fully trusted). "Information systems" in a
+longer question is not.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import chain
 
 import numpy as np
+from numpy.typing import NDArray
 
-from hebbgraph.arrays import BoolArray, IntArray, flatnonzero
+from hebbgraph.arrays import IntArray
 from hebbgraph.formulas.activation import Activation
-from hebbgraph.graph.tag_graph import TagGraph
-from hebbgraph.recall.question import Question, is_as_rare
-from hebbgraph.text.tokens import phrase_key, stop_words, tokenize_word
+from hebbgraph.recall.question import Question
+from hebbgraph.recall.snapshot import Snapshot
+from hebbgraph.recall.words import DECIMALS, first_by_id
 
-__all__ = ["is_named", "show_named", "titled_by"]
+__all__ = ["show_named"]
 
 #: One passage of each named title is among this many hits.
 _FIRST = 3
 #: Of passages with the same title, check this many of the best.
 _CANDIDATES = 8
+#: Of the titles that a question names, look at the first so many: it may be a list of hundreds.
+_MOST = 32
 #: By how much a raised score exceeds the one that it passes.
 _MARGIN = 1e-6
-_CLOSING = ',.;:!?"”“)]»'
-_OPENING = "\"“(['«"
 
 
-def show_named(
-    activation: Activation, graph: TagGraph, question: Question, allowed: BoolArray
-) -> Activation:
+def show_named(activation: Activation, snapshot: Snapshot, question: Question) -> Activation:
     """Raise the scores of named passages that would not be among the first hits.
 
-    Parameters
-    ----------
-    activation : Activation
-        Before memory adds to it: what was learned may still move a named passage.
-    graph : TagGraph
-    question : Question
-    allowed : ndarray of bool, indexed by slot
-        Slots that take part.
+    Lessons are added later: what was learned may still move a named passage.
     """
-    named = {}  # position in the activation: title
-    for tag in _named_tags(graph, question):
-        if (position := _best_titled(activation, graph, tag, allowed)) is not None:
-            named[position] = graph.phrases.keys[tag]
+    titles = [cue for cue in question.cues if cue.titles and question.trust.get(cue.id, 1.0) >= 1.0]
+    tags = {cue.id: cue.key for cue in titles[:_MOST]}
+    named = _best_titled(activation, snapshot, tags)
     if not named:
         return activation
-    scores, n_first = activation.scores, max(_FIRST, len(named))
-    order = np.lexsort((activation.chunks, -scores))[: n_first + len(named)]
+    scores: NDArray[np.float64] = activation.scores.astype(np.float64).round(DECIMALS)
+    n_first = max(_FIRST, len(named))
+    order = first_by_id(snapshot, activation.chunks, scores, n_first + len(named))
     others = [position for position in order.tolist() if position not in named]
     n_kept = n_first - len(named)  # of the others, this many stay above the named passages
     limit = float(scores[others[n_kept]]) if len(others) > n_kept else 0.0
-    titles = [
-        (position, _titles(graph, int(activation.chunks[position])))
-        for position in others[:n_first]
-    ]
+    titles_of_others = _titles(snapshot, activation.chunks[others[:n_first]])
     raised: dict[int, float] = {}
-    for position, key in sorted(named.items(), key=lambda item: (scores[item[0]], -item[0])):
-        is_all = _is_all(key, question.query)
+    for position, key in sorted(named.items(), key=lambda item: (scores[item[0]], item[1])):
         behind = [
             float(scores[other])
-            for other, its_titles in titles
-            if is_all
-            or any(_is_part(title, key) for title in its_titles)
+            for other, its_titles in zip(others[:n_first], titles_of_others, strict=True)
+            if any(_is_part(title, key) for title in its_titles)
             or (key in its_titles and any(_is_part(key, title) for title in its_titles))
         ]
         floor = max([limit, *behind])
@@ -85,71 +68,39 @@ def show_named(
     return _with_scores(activation, raised) if raised else activation
 
 
-def _named_tags(graph: TagGraph, question: Question) -> list[int]:
-    """Return the cues of the question itself that are titles and named as such."""
-    cues = [
-        cue for cue in question.cues if cue not in question.carried and cue not in question.foreign
-    ]
-    tags = np.array(cues, np.int64)
-    n_titled, keys = graph.title_counts(tags), graph.phrases.keys
-    mentions = graph.df(tags) - n_titled
-
-    def is_rare(cue: int, n_mentions: int) -> bool:
-        # Two words that often stand together are rare by themselves, but not as a title.
-        return question.trust.get(cue, 1.0) >= 1.0 and is_as_rare(
-            n_mentions, question.frequencies, graph.n_chunks
-        )
-
-    return [
-        cue
-        for cue, titled, others in zip(cues, n_titled.tolist(), mentions.tolist(), strict=True)
-        if titled
-        and (
-            _is_all(keys[cue], question.query)
-            or is_named(keys[cue], question.query, rare=is_rare(cue, others))
-        )
-    ]
-
-
-def titled_by(graph: TagGraph, question: Question) -> IntArray:
-    """Return the chunks whose whole title the question is, but for stop words."""
-    keys, query = graph.phrases.keys, question.query
-    tags = [cue for cue in question.cues if _is_all(keys[cue], query)]
-    if (tag := graph.phrases.number(phrase_key(query))) is not None:
-        tags.append(tag)
-    return _titled(graph, *tags)
-
-
-def _titled(graph: TagGraph, *tags: int) -> IntArray:
-    """Return the chunks that have a tag as a title."""
-    _, chunks, is_title = graph.chunks_of(np.array(tags, np.int64))
-    return chunks[is_title]
-
-
 def _best_titled(
-    activation: Activation, graph: TagGraph, tag: int, allowed: BoolArray
-) -> int | None:
-    """Return the position of the best chunk whose whole title is the tag."""
-    if not len(activation.chunks):
-        return None
-    titled = _titled(graph, tag)
-    titled = titled[allowed[titled]]
-    positions = np.minimum(activation.chunks.searchsorted(titled), len(activation.chunks) - 1)
-    positions = positions[activation.chunks[positions] == titled]
-    order = np.lexsort((activation.chunks[positions], -activation.scores[positions]))
-    key = graph.phrases.keys[tag]
-    for position in positions[order][:_CANDIDATES].tolist():
-        titles = _titles(graph, int(activation.chunks[position]))
-        if not any(_is_part(key, title) for title in titles):
-            return int(position)
-    return None
+    activation: Activation, snapshot: Snapshot, tags: dict[int, str]
+) -> dict[int, str]:
+    """Return the positions of the best chunks whose whole title a tag is, with its key."""
+    if not len(activation.chunks) or not tags:
+        return {}
+    owner, chunks, is_title = snapshot.chunks_of(np.array(list(tags)))
+    positions = np.minimum(activation.chunks.searchsorted(chunks), len(activation.chunks) - 1)
+    is_title &= activation.chunks[positions] == chunks
+    best: list[list[int]] = []
+    for at in range(len(tags)):
+        titled = positions[is_title & (owner == at)]
+        scores = activation.scores[titled].round(DECIMALS)
+        order = first_by_id(snapshot, activation.chunks[titled], scores, _CANDIDATES)
+        best.append(titled[order].tolist())
+    every = list(chain.from_iterable(best))
+    titles = dict(zip(every, _titles(snapshot, activation.chunks[every]), strict=True))
+    named: dict[int, str] = {}
+    for key, candidates in zip(tags.values(), best, strict=True):
+        whole = (p for p in candidates if not any(_is_part(key, title) for title in titles[p]))
+        if (position := next(whole, None)) is not None:
+            named[position] = key
+    return named
 
 
-def _titles(graph: TagGraph, slot: int) -> list[str]:
-    """Return the keys of a chunk's titles: whole, without a parenthesis, up to a comma."""
-    _, tags, is_title = graph.tags_of(np.array([slot], np.int64))
-    keys = graph.phrases.keys
-    return [keys[tag] for tag in tags[is_title].tolist()]
+def _titles(snapshot: Snapshot, chunks: IntArray) -> list[list[str]]:
+    """Return the keys of each chunk's titles: whole, without a parenthesis, up to a comma."""
+    owner, tags, is_title = snapshot.tags_of(chunks)
+    keys = snapshot.keys(tags[is_title].tolist())
+    titles: list[list[str]] = [[] for _ in chunks]
+    for at, tag in zip(owner[is_title].tolist(), tags[is_title].tolist(), strict=True):
+        titles[at].append(keys[tag])
+    return titles
 
 
 def _is_part(part: str, whole: str) -> bool:
@@ -161,84 +112,15 @@ def _is_part(part: str, whole: str) -> bool:
     return part != whole and f" {part} " in f" {whole} "
 
 
-def _is_all(key: str, query: str) -> bool:
-    """Return whether a question has no words but a title and stop words.
-
-    >>> _is_all("moss", "What is moss?"), _is_all("moss", "Where does moss grow?")
-    (True, False)
-    """
-    title = set(key.split(" "))
-    asked = {token for word in query.split() for token in tokenize_word(word)}
-    return title <= asked and asked <= title | stop_words()
-
-
-def is_named(key: str, query: str, *, rare: bool) -> bool:
-    """Return whether a question names a title, at least once outside a longer name.
-
-    Two adjacent names count as one: a capitalised word right before or after the title belongs to
-    it, unless all words of the question are capitalised, punctuation separates them, or the word
-    is an article or another stop word.
-
-    Parameters
-    ----------
-    key : str
-    query : str
-    rare : bool
-        Whether its words are rare. If not, they must be several and written as a name.
-
-    Examples
-    --------
-    >>> is_named("ash fenn", "Who built Ash Fenn?", rare=False)
-    True
-    >>> is_named("ash fenn", "Who built Ash Fenn Mill?", rare=True)
-    False
-    >>> is_named("pier 50", "Who built Pier 50?", rare=False)
-    True
-    """
-    words = query.split()
-    owners = [(at, token) for at, word in enumerate(words) for token in tokenize_word(word)]
-    tokens, title = [token for _, token in owners], key.split(" ")
-    mixed_case = any(word[:1].islower() for word in words)  # so capitals mean something
-    occurs = False
-    for start in range(len(tokens) - len(title) + 1):
-        if tokens[start : start + len(title)] != title:
-            continue
-        occurs = True
-        span = slice(owners[start][0], owners[start + len(title) - 1][0] + 1)
-        is_name = mixed_case and len(title) > 1 and all(map(_is_capital, words[span]))
-        if (rare or is_name) and not (mixed_case and _is_in_longer(words, span)):
-            return True
-    return rare and not occurs  # it is spelt differently, or the text has no spaces
-
-
-def _is_in_longer(words: list[str], span: slice) -> bool:
-    """Return whether a neighbour of some words belongs to the same name."""
-    first, last = words[span.start], words[span.stop - 1]
-    before = words[span.start - 1] if span.start > 1 and first[0] not in _OPENING else ""
-    after = words[span.stop] if span.stop < len(words) and last[-1] not in _CLOSING else ""
-    if before and (before[-1] in _CLOSING or before.endswith(("'s", "’s"))):
-        before = ""
-    return any(word[:1].isupper() and not _is_stop_word(word) for word in (before, after))
-
-
-def _is_capital(word: str) -> bool:
-    first = word.lstrip(_OPENING)[:1]
-    return first.isupper() or first.isdigit() or _is_stop_word(word)
-
-
-def _is_stop_word(word: str) -> bool:
-    return all(token in stop_words() for token in tokenize_word(word))
-
-
 def _with_scores(activation: Activation, raised: dict[int, float]) -> Activation:
     """Set scores; the increase counts as arrived over the graph. All shrink if any exceeds 1."""
     at: IntArray = np.array(list(raised), np.int64)
     most = max(1.0, *raised.values())
     scores, arrived = activation.scores / most, activation.arrived / most
-    free = flatnonzero(arrived[at] < 1.0)
+    free = np.flatnonzero(arrived[at] < 1.0)
     at = at[free]
     direct = (scores[at] - arrived[at]) / (1.0 - arrived[at])
     scores[at] = np.array(list(raised.values()))[free] / most
-    open_ = flatnonzero(direct < 1.0)
+    open_ = np.flatnonzero(direct < 1.0)
     arrived[at[open_]] = (scores[at[open_]] - direct[open_]) / (1.0 - direct[open_])
     return replace(activation, scores=scores, arrived=arrived)

@@ -1,281 +1,340 @@
-"""SQLite: connections, pragmas, transactions, erasing and errors."""
+"""A namespace as one SQLite file in WAL mode, or in memory.
+
+``synchronous`` is NORMAL: a commit survives a kill of the process at any instant. After a power
+cut the last commits may be missing, and the file is intact.
+"""
 
 from __future__ import annotations
 
-import contextlib
-import errno
+import json
 import os
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+import threading
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from hebbgraph.errors import (
+    ClosedIndexError,
     DamagedIndexError,
     DiskFullError,
-    IndexLockedError,
+    IndexBusyError,
+    NotAnIndexError,
+    NotFoundError,
     ReadOnlyIndexError,
     StorageError,
 )
-from hebbgraph.store.forks import ForkSafeConnection, identity
+from hebbgraph.store.forks import GATE
+from hebbgraph.store.schema import create_statements
 
-__all__ = ["SqliteDriver", "translate_sqlite"]
+__all__ = ["SQLiteDatabase"]
 
-#: Idle connections: rarely do more threads ask at once.
-_MOST_IDLE = 5
+_TYPES = {
+    "id": "INTEGER PRIMARY KEY AUTOINCREMENT",
+    "blob": "BLOB",
+    "exact": "TEXT",
+    "number": "NUMERIC",
+}
+_PRAGMAS = (
+    "page_size=8192",
+    "synchronous=NORMAL",
+    "secure_delete=ON",
+    "cache_size=-16384",
+    "temp_store=MEMORY",
+)
+_MOST_IDLE = 4  # connections that are kept open
+_LARGE_LOG = 64 << 20  # bytes; a longer write-ahead log is emptied
+_BUSY = IndexBusyError, "is locked: another process has been writing for too long; try again"
+_ERRORS: dict[int, tuple[type[StorageError], str]] = {
+    sqlite3.SQLITE_BUSY: _BUSY,
+    sqlite3.SQLITE_LOCKED: _BUSY,
+    sqlite3.SQLITE_FULL: (DiskFullError, "cannot grow, so nothing was written"),
+    sqlite3.SQLITE_READONLY: (ReadOnlyIndexError, "is read-only"),
+    sqlite3.SQLITE_PERM: (ReadOnlyIndexError, "is read-only"),
+    sqlite3.SQLITE_NOTADB: (NotAnIndexError, "is not a database"),
+    sqlite3.SQLITE_CANTOPEN: (StorageError, "cannot be opened"),
+    sqlite3.SQLITE_IOERR: (StorageError, "cannot be read or written"),
+}
 
 
-class SqliteDriver:
-    """See :class:`hebbgraph.store.database.DatabaseDriver`.
+@lru_cache(maxsize=512)
+def _translated(sql: str) -> str:
+    return sql.replace("$", "").replace("= ANY(?)", "IN (SELECT value FROM json_each(?))")
 
-    Parameters
-    ----------
-    path : Path, optional
-        The file; None is a database in memory, with one connection.
-    place : str
-        Names the database in messages.
-    read_only : bool
-    wait_seconds : float
-        How long a writer waits for another one.
+
+def _bound(value: Any) -> Any:
+    if not isinstance(value, list | tuple):
+        return value
+    dumped = json.dumps(value)
+    if "\\u0000" in dumped:  # SQLite would compare what stands before it
+        dumped = json.dumps([item for item in value if "\0" not in str(item)])
+    return dumped
+
+
+def _error(error: Exception, path: str) -> Exception:
+    """Return the hebbgraph error for one of SQLite."""
+    kind, message = _ERRORS.get(
+        _code(error), (DamagedIndexError, "may be damaged; restore a backup")
+    )
+    return kind(f"{path} {message} ({error})")
+
+
+def _code(error: Exception) -> int:
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF
+
+
+class SQLiteSession:
+    """See :class:`hebbgraph.store.database.Session`."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        # The first read fixes the state that the transaction sees.
+        self.meta: dict[str, str] = dict(self.rows("SELECT key, value FROM $meta"))
+
+    def rows(self, sql: str, *parameters: Any) -> list[tuple[Any, ...]]:
+        return self._execute(sql, parameters).fetchall()
+
+    def run(self, sql: str, *parameters: Any) -> int:
+        return self._execute(sql, parameters).rowcount
+
+    def many(self, sql: str, parameters: Iterable[Sequence[Any]]) -> None:
+        self._connection.executemany(_translated(sql), parameters)
+
+    def _execute(self, sql: str, parameters: Sequence[Any]) -> sqlite3.Cursor:
+        return self._connection.execute(_translated(sql), list(map(_bound, parameters)))
+
+
+class SQLiteDatabase:
+    """See :class:`hebbgraph.store.database.Database`; without a path it is in memory.
+
+    A writer waits ``wait`` seconds for another.
     """
 
-    name = "sqlite"
-    owns_whole_database = True
-    errors: tuple[type[Exception], ...] = (sqlite3.Error,)
-    types: Mapping[str, str] = {
-        "row": "INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT",
-        "bytes": "BLOB",
-        "real": "DOUBLE",
-        "bytewise": "",
-        "compact": "WITHOUT ROWID",
-    }
-    tables = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
-    last_number = "SELECT last_insert_rowid()"
-    for_update = ""
-
-    def __init__(
-        self, path: Path | None, *, place: str, read_only: bool, wait_seconds: float
-    ) -> None:
-        self.place = place
-        self.read_only = read_only
-        self.wait_seconds = wait_seconds
-        self.path = path
-        self._file_name = None if path is None else str(path)
-        self._file: tuple[int, int] | None = None  # device and inode
-        self._has_log = False
-        self._is_closed = False
-        self._idle: list[ForkSafeConnection] = []
+    def __init__(self, path: Path | None, *, wait: float, read_only: bool = False) -> None:
+        self._path = path
+        self._name = ":memory:" if path is None else str(path)
+        self._wait = wait
+        self._read_only = read_only
+        self._idle: list[sqlite3.Connection] = []
+        self._closed = False
+        self._file: tuple[int, int] | None = None
+        self._writing = threading.RLock()
+        self._memory: sqlite3.Connection | None = None
+        self.folder = None if path is None else path.parent
+        self.cache_key = self._name if path is None else str(path.absolute())
+        if path is None:
+            self._memory = self._connect(":memory:")
+        elif not path.exists() and read_only:
+            raise NotFoundError(f"there is no index at {path}; open it without read_only=True")
+        GATE.watch(self)
+        self._create()
 
     # -- connections ----------------------------------------------------------------
 
-    def _connect(self) -> ForkSafeConnection:
-        self.check_place()  # SQLite would make a new file
-        name, uri = self._file_name or ":memory:", False
-        if self.path is not None and self.read_only:
-            # In a read-only directory, a database without a -wal file can only be read as
-            # immutable: SQLite would have to create shared memory.
-            has_log = self.path.with_name(f"{self.path.name}-wal").exists()
-            # Quoted, since ? and # would end the path.
-            name = f"file:{quote(str(self.path.absolute()))}?mode=ro"
-            name, uri = name + ("" if has_log else "&immutable=1"), True
-        connection = ForkSafeConnection(
-            name,
-            timeout=self.wait_seconds,
-            isolation_level=None,  # transactions are begun by hand
+    def _connect(self, uri: str) -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            uri,
+            uri=True,
+            isolation_level=None,
             check_same_thread=False,
-            uri=uri,
+            timeout=self._wait,
+            cached_statements=256,
         )
         try:
-            if not self.read_only:
-                journal = connection.execute("PRAGMA journal_mode=WAL").fetchone()
-                self._has_log = journal == ("wal",)
-                # An acknowledged batch survives a power cut too.
-                connection.execute("PRAGMA synchronous=FULL")
-            connection.execute("PRAGMA cache_size=-32768")
-            connection.execute("PRAGMA secure_delete=ON")  # deleting erases
+            for pragma in _PRAGMAS if self._read_only else (*_PRAGMAS, "journal_mode=WAL"):
+                connection.execute(f"PRAGMA {pragma}")
         except BaseException:
             connection.close()
             raise
-        if self._file is None:
-            self._file = self._file_identity()
-        connection.log = self._log_identity()
         return connection
 
-    def _take(self) -> ForkSafeConnection:
-        try:
-            return self._idle.pop()
-        except IndexError:
-            return self._connect()
+    def _frozen(self) -> tuple[int, int, int] | None:
+        """Identify the state of a file without a log on a read-only device; else None."""
+        # SQLite reads it only if told that it never changes; but others may write to the device.
+        if os.access(os.path.dirname(self._name) or ".", os.W_OK) or self._log_size():
+            return None
+        found = os.stat(self._name)
+        return found.st_ino, found.st_size, found.st_mtime_ns
 
-    def _give_back(self, connection: ForkSafeConnection) -> None:
-        if self._is_closed or len(self._idle) >= _MOST_IDLE:
-            connection.close()
-        else:
-            self._idle.append(connection)
+    def _log_size(self) -> int:
+        with suppress(FileNotFoundError):
+            return os.stat(f"{self._name}-wal").st_size
+        return 0
 
-    def _discard(self, connection: ForkSafeConnection) -> None:
-        """Roll back, and close a connection to a file: it may be what failed."""
-        if self.path is not None:
-            connection.close()
-        else:
-            connection.rollback()
-            self._give_back(connection)
+    def _check_file(self) -> None:
+        """Refuse to go on with a file that nobody else can open any more."""
+        file = None
+        with suppress(FileNotFoundError):
+            found = os.stat(self._name)
+            file = found.st_dev, found.st_ino
+        self._file = self._file or file
+        if file != self._file:
+            raise StorageError(
+                f"{self._name} was removed or replaced while it was open; open the index again"
+            )
 
-    def disconnect(self) -> None:
-        """Close idle connections to a file."""
-        while self.path is not None and self._idle:
-            self._idle.pop().close()
-
-    def dispose(self) -> None:
-        """Close every connection, those in use when they are returned."""
-        self._is_closed = True
+    def close_idle(self) -> None:
+        """Close the connections that nobody uses now."""
         while self._idle:
             self._idle.pop().close()
 
-    @contextlib.contextmanager
-    def _lend(self) -> Iterator[ForkSafeConnection]:
-        connection = self._take()
+    @contextmanager
+    def _connection(self) -> Iterator[sqlite3.Connection]:
+        """Lend a connection; one on which anything failed is never used again."""
+        if self._closed:
+            raise ClosedIndexError("the index is closed; open it again")
+        try:
+            with GATE.passed():
+                yield from self._lent()
+        except (sqlite3.Error, UnicodeDecodeError) as error:  # of a message that quotes damage
+            if _code(error) == sqlite3.SQLITE_CANTOPEN and os.path.exists(self._name):
+                raise self._unopened(error) from error
+            raise _error(error, self._name) from error
+
+    def _lent(self) -> Iterator[sqlite3.Connection]:
+        if self._memory is not None:
+            with self._writing:
+                if self._memory.in_transaction:  # an interruption has left it open
+                    self._memory.execute("ROLLBACK")
+                yield self._memory
+            return
+        self._check_file()
+        uri = f"file:{quote(os.path.abspath(self._name))}"
+        if self._read_only:
+            uri += "?mode=ro"
+        is_frozen = self._read_only and self._frozen() is not None
+        if is_frozen:  # such a connection never learns of changes, so it is used once
+            uri += "&immutable=1"
+        try:
+            connection = ([] if is_frozen else self._idle).pop()
+        except IndexError:
+            connection = self._connect(uri)
+        healthy = False
         try:
             yield connection
-        except BaseException:
-            self._discard(connection)
-            raise
-        self._give_back(connection)
+            healthy = not is_frozen
+        finally:
+            if healthy and len(self._idle) < _MOST_IDLE and not self._closed:
+                self._idle.append(connection)
+            else:
+                connection.close()
+
+    def _unopened(self, error: Exception) -> Exception:
+        """Say why a file that is there cannot be opened."""
+        if self._read_only and self._log_size():
+            return StorageError(
+                f"{self._name}-wal holds changes that cannot be read where nothing can be written; "
+                "open the index once where it can be written, and close it"
+            )
+        if not os.access(os.path.dirname(self._name) or ".", os.W_OK):
+            return ReadOnlyIndexError(
+                f"{self.folder} cannot be written; open the index with read_only=True"
+            )
+        return _error(error, self._name)
 
     # -- transactions ---------------------------------------------------------------
 
-    @contextlib.contextmanager
-    def transaction(self, *, writing: bool) -> Iterator[ForkSafeConnection]:
-        """Run a transaction; unless it was committed, it is rolled back at the end."""
-        with self._lend() as connection:
-            connection.execute("BEGIN IMMEDIATE" if writing else "BEGIN")
-            yield connection
-            connection.rollback()
+    @contextmanager
+    def read(self) -> Iterator[SQLiteSession]:
+        state = self._frozen() if self._read_only else None
+        with self._connection() as connection:
+            try:  # a signal may arrive as soon as the transaction has begun
+                connection.execute("BEGIN")
+                yield SQLiteSession(connection)
+            finally:
+                with suppress(sqlite3.Error):
+                    connection.execute("ROLLBACK")
+        if state is not None and self._frozen() != state:
+            raise IndexBusyError(f"{self._name} changed while it was read; ask again")
 
-    def commit(self, connection: ForkSafeConnection) -> None:
-        """Commit, unless it was rolled back.
+    @contextmanager
+    def write(self) -> Iterator[SQLiteSession]:
+        if self._read_only:
+            raise ReadOnlyIndexError(f"{self._name} was opened with read_only=True")
+        with self._connection() as connection, self._one_writer(), _committed(connection):
+            yield SQLiteSession(connection)
+        # Overlapping readers may have let the log grow.
+        if self._path is not None and self._log_size() > _LARGE_LOG:
+            self.erase_log(0.0)
 
-        Raises
-        ------
-        StorageError
-            If it went to a write-ahead log that was removed: it is lost.
-        """
-        connection.commit()
-        if not self._has_log:
+    @contextmanager
+    def _one_writer(self) -> Iterator[None]:
+        """Let writers of this process take turns, which is fairer than SQLite's polling."""
+        if self._memory is not None:  # locked with its connection
+            yield
             return
-        log = self._log_identity()
-        if connection.log is None:
-            connection.log = log
-        elif log != connection.log:
-            raise self._gone("removed")
-
-    def ask(self, sql: str, values: Sequence[Any]) -> list[Any]:
-        """Return all rows of one query; one statement sees one state without a transaction."""
-        connection = self._take()  # by hand, since entering a generator takes longer
         try:
-            rows = connection.execute(sql, values).fetchall()
-        except BaseException:
-            self._discard(connection)
-            raise
-        self._give_back(connection)
-        return rows
+            if not self._writing.acquire(timeout=max(self._wait, 0.001)):
+                raise IndexBusyError(f"{self._name}: another thread is writing; try again")
+            yield
+        finally:
+            # A signal may arrive between acquiring and knowing it, but the lock knows its owner.
+            with suppress(RuntimeError):
+                self._writing.release()
 
-    def exclude_others(self, connection: ForkSafeConnection) -> None:
-        """Do nothing: SQLite has one writer at a time."""
+    def _create(self) -> None:
+        with self._connection() as connection:
+            tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+            if "meta" in tables and "posting" in tables:
+                return
+            if tables or self._read_only:
+                raise NotAnIndexError(f"{self._name} is empty, or a database of something else")
+            with _committed(connection):
+                if not connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall():
+                    for statement in create_statements(**_TYPES):
+                        connection.execute(statement.replace("$$", "").replace("$", ""))
 
-    # -- the file -------------------------------------------------------------------
+    # -- upkeep -----------------------------------------------------------------------
 
-    def _file_identity(self) -> tuple[int, int] | None:
-        return None if self._file_name is None else identity(self._file_name)
+    def erase_log(self, wait: float) -> bool:
+        if self._path is None:
+            return True
+        deadline = time.monotonic() + wait
+        while True:
+            with self._connection() as connection:
+                connection.execute("PRAGMA busy_timeout = 100")
+                # Beside a reader this returns a flag instead of raising.
+                busy, *_ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+                connection.execute(f"PRAGMA busy_timeout = {int(1000 * self._wait)}")
+            if not busy or time.monotonic() >= deadline:
+                return not busy
+            time.sleep(0.02)
 
-    def _log_identity(self) -> tuple[int, int] | None:
-        if not self._has_log or self._file_name is None:
-            return None
-        # SQLite keeps the log beside the target of a link.
-        return identity(f"{os.path.realpath(self._file_name)}-wal")
+    def check(self) -> list[str]:
+        with self._connection() as connection:
+            found = [text for (text,) in connection.execute("PRAGMA integrity_check(20)")]
+        return [] if found == ["ok"] else found
 
-    def check_place(self, *, written: bool = False) -> None:
-        """Raise StorageError if the open file was removed: writes to it are lost."""
-        if self.path is None or self._file is None:
-            return
-        if (file := self._file_identity()) != self._file:
-            raise self._gone("removed" if file is None else "replaced")
-        if written and self._has_log and self._log_identity() is None:
-            raise self._gone("removed")
+    def backup(self, path: Path) -> None:
+        with self._connection() as source:
+            if path.exists():
+                raise StorageError(f"{path} exists; name a new file")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                with closing(sqlite3.connect(path)) as target:
+                    source.backup(target)
+            except BaseException:
+                path.unlink(missing_ok=True)
+                raise
 
-    def _gone(self, what: str) -> StorageError:
-        return StorageError(
-            f"{self.place}: the database was {what} while it was open; this call does not "
-            "count: open the index again"
-        )
-
-    def translate(self, error: Exception) -> StorageError | None:
-        """Return the error of this library for one of SQLite, if there is one."""
-        translated = translate_sqlite(error, self.place, self.wait_seconds)
-        if isinstance(translated, ReadOnlyIndexError) and not self.read_only:
-            # If opening for writing fails, for lack of file descriptors, say, SQLite opens for
-            # reading: such a connection would refuse writes for ever.
-            self.disconnect()
-        return translated
-
-    def is_refused(self, error: Exception) -> bool:
-        """Return False: there is no server."""
-        return False
-
-    def vacuum(self, tables: Sequence[str]) -> None:
-        """Free the space of deleted rows, and leave no byte of them.
-
-        ``secure_delete`` overwrites deleted bytes in the newest version of a page only; the log
-        keeps older versions, and so does the database until a checkpoint. ``VACUUM`` rewrites
-        every page from live rows, and a truncating checkpoint empties the log. The checkpoint
-        needs a moment in which no connection reads an older state.
-
-        Raises
-        ------
-        IndexLockedError
-            If a connection reads an older state for too long.
-        """
-        with self._lend() as connection:
-            connection.execute("VACUUM")
-            busy, *_ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-        if busy and self.path is not None:
-            raise IndexLockedError(
-                f"{self.path}: what was deleted is still in {self.path.name}-wal, since an older "
-                f"state has been read for more than {self.wait_seconds:g} s (lsof or fuser on that "
-                "file tells by which process); let that end, and call compact(), which erases it"
-            )
-
-    @staticmethod
-    def problems(connection: ForkSafeConnection) -> list[str]:
-        """Check pages, and indexes against their tables."""
-        messages = connection.execute("PRAGMA integrity_check(20)").fetchall()
-        return [message for (message,) in messages if message != "ok"]
+    def close(self) -> None:
+        self._closed = True
+        self.close_idle()
+        if self._memory is not None:
+            self._memory.close()
 
 
-def translate_sqlite(
-    error: Exception,
-    place: str,
-    wait_seconds: float,
-    *,
-    advice: str = "or raise write_wait_seconds",
-) -> StorageError | None:
-    """Return the error of this library for one of SQLite, if there is one."""
-    message = str(error)
-    name = getattr(error, "sqlite_errorname", "")
-    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-        return IndexLockedError(
-            f"{place}: another writer held the index for more than {wait_seconds:g} s; try again, "
-            f"{advice}"
-        )
-    if name == "SQLITE_FULL" or "disk is full" in message:
-        return DiskFullError(
-            errno.ENOSPC, f"{place}: no space left; nothing of this batch was kept"
-        )
-    if name.startswith("SQLITE_READONLY"):
-        return ReadOnlyIndexError(f"{place} is read-only: {message}")
-    if name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")) or "decode to UTF-8" in message:
-        return DamagedIndexError(
-            f"{place}: the database cannot be read ({message}); restore a backup"
-        )
-    return None
+@contextmanager
+def _committed(connection: sqlite3.Connection) -> Iterator[None]:
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        with suppress(sqlite3.Error):
+            connection.execute("ROLLBACK")
+        raise

@@ -5,52 +5,39 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
-from typing import NamedTuple
 
 from hebbgraph.text.characters import fold
 from hebbgraph.text.definitions import subjects
-from hebbgraph.text.names import UNIT_KEYS, Kind, add_names, is_headline
+from hebbgraph.text.names import UNIT_KEYS, Kind, add_names
 from hebbgraph.text.salience import spaced_terms, unspaced_names, unspaced_terms
 from hebbgraph.text.shapes import ShapedText, dominant_language, is_english, shape_text
-from hebbgraph.text.stopwords import CONJUNCTIONS
 from hebbgraph.text.syllables import SYLLABIC, is_syllabic
-from hebbgraph.text.tokens import phrase_key
+from hebbgraph.text.tokens import WORD_LISTS, phrase_key
 
-__all__ = ["Candidate", "Kind", "candidates", "proposals"]
+__all__ = ["Kind", "proposals"]
 
+#: A chunk with fewer names and codes than this also proposes salient terms. Terms of every chunk
+#: lowered R@5 on 2WikiMultiHopQA from .91 to .84, of none R@10 on news facts from .79 to .72.
 FEW_NAMES = 3
-"""A chunk with fewer names and codes than this also proposes salient terms.
-
-Proposing terms for every chunk lowered recall@5 without an embedder from .91 to .84 on
-2WikiMultiHopQA; proposing none lowered recall@10 on one-sentence news facts from .79 to
-.72.
-"""
-
+#: Maximal number of names and codes per chunk; keeps huge listings out of the vocabulary.
 MAX_NAMES = 1000
-"""Maximal number of names and codes per chunk; keeps huge listings out of the vocabulary."""
 
 _LANGUAGE_SAMPLE_WORDS = 200  # leading words from which the language is guessed
 _PARENTHESIS = re.compile(r"[(\[（【][^()\[\]（）【】]*[)\]）】]")
 _BRACKET = re.compile(r"[(\[（【]")
 _COMMA = re.compile("[,，、]")
 #: In a list, but hardly in what tells a name from others like it.
-_AND = re.compile(rf"\b(?:{'|'.join(CONJUNCTIONS.split())})\b")
-_SEVERAL_WORDS = re.compile("[^ ]+ ").match
+_AND = re.compile(rf"\b(?:{'|'.join(WORD_LISTS['conjunctions'].split())})\b")
 _LONG_WORDS = re.compile(r"\w{4,}")
 _STEM = 5  # characters; "Islamic" matches "Islamism"
 _NOT_LATIN = re.compile("[^\\W\\d_\\u0041-\\u024f\\u1e00-\\u1eff]")
-_CODES = re.compile(r"\b(?=[A-Z]*\d)[A-Z\d]*[A-Z][A-Z\d]*\b")  # "X9", but no year
-_ACRONYMS = re.compile(r"\b[A-Z]{3,8}\b")
-_INITIALS = re.compile(r"\b[A-Z](?=[a-z])")
-_OPENING = 200  # characters
 
 
 def _title_keys(title: str) -> Iterator[str]:
     """Yield the keys of a title: whole, without parentheses, and up to the first comma.
 
     "Paris" names "Paris, Texas", but not "Paris, Troilus and Helen": no list is about its first
-    part alone. Each half of "PEP 557: Data Classes" names it. Splitting every title at its colon
-    lowered recall@5 on 2WikiMultiHopQA by .002, and raised it by .001 on news facts at most.
+    part alone.
     """
     yield phrase_key(title)
     bare = _PARENTHESIS.sub(" ", title) if _BRACKET.search(title) else title
@@ -59,75 +46,25 @@ def _title_keys(title: str) -> Iterator[str]:
     name, *qualifier = _COMMA.split(bare, maxsplit=1)
     if qualifier and not _AND.search(qualifier[0]):
         yield phrase_key(name)
-    number, colon, name = bare.partition(": ")
-    if colon and number[-1:].isdigit():
-        yield from filter(_SEVERAL_WORDS, map(phrase_key, (number, name)))
 
 
 def _title_fits(title: str, text: str) -> bool:
-    """Return whether a text may be about its title.
-
-    It may if it contains a long word of the title (accents aside) or a code, or opens with words
-    whose initials spell the title. Titles without long words, or not in Latin script, always fit.
-
-    >>> [_title_fits("Sailing ships", text) for text in ("She is a barque.", "Sailing takes wind.")]
-    [False, True]
-    >>> _title_fits("NASA", "The National Aeronautics and Space Administration is an agency.")
-    True
-    """
-    words = _LONG_WORDS.findall(title.lower())
-    lower = text.lower()
-    if not words or any(word[:_STEM] in lower for word in words):
-        return True
-    if not (title.isascii() and text.isascii()):  # for ASCII, folding is lowering
-        if _NOT_LATIN.search(title):
-            return True
-        folded = fold(text)
-        if any(word[:_STEM] in folded for word in _LONG_WORDS.findall(fold(title))):
-            return True
-    codes = _CODES.findall(title)
-    if codes and not set(codes).isdisjoint(_CODES.findall(text)):
-        return True
-    acronyms = _ACRONYMS.findall(title)
-    if not acronyms:
-        return False
-    initials = "".join(_INITIALS.findall(text[:_OPENING]))
-    return any(acronym in initials for acronym in acronyms)
+    """Return whether a text holds a long word of its title, if that has one in Latin script."""
+    words, folded = _LONG_WORDS.findall(fold(title)), fold(text)
+    fits = not words or any(word[:_STEM] in folded for word in words)
+    return fits or _NOT_LATIN.search(title) is not None
 
 
 def proposals(text: str, title: str = "", tags: Iterable[str] = ()) -> dict[str, list[str]]:
     """Propose tags for one chunk, from the chunk alone.
 
-    Parameters
-    ----------
-    text, title : str
-        Either may be empty.
-    tags : iterable of str
-        Tags given by the caller or a model.
+    Returns distinct keys by kind, see :data:`~hebbgraph.text.names.Kind`, each under the first that
+    applies, but given tags in any case. If an untitled chunk opens by defining a name, that name
+    is its subject and counts like a title. So it does if the text holds no word of its title: that
+    is a distant heading, or a mistake, and counts like a given tag. A chunk with fewer than three
+    names in its text, or in German, where all nouns are capitalised, proposes up to 24 salient
+    terms; text in scripts without spaces, up to 64.
 
-    Returns
-    -------
-    dict of kind to list of str
-        Distinct keys, each under the first kind that applies of title, subject,
-        acronym or code, name, capital, opener, term. Given tags that are not titles are listed
-        as ``given``, whether the text proposes them or not. If an untitled chunk opens by
-        defining a name, that name is its subject and counts like a title. The same holds if the
-        text contains no word of the title, which then counts like a given tag. A chunk with fewer
-        than three names in its text, or in German, where all nouns are capitalised, proposes
-        up to 24 salient terms; text in scripts without spaces, up to 64.
-
-    Notes
-    -----
-    A candidate is only a proposal. It enters the vocabulary, and becomes a tag of every
-    chunk that mentions it, once it is a title or subject of one chunk or a candidate of
-    two. A given tag belongs to this chunk only.
-
-    A title that the text contradicts is a distant heading, or a mistake. Believing it led to
-    the wrong chunk: with titles shuffled between the passages of HotpotQA, recall@5 without an
-    embedder was .585, against .745 of BM25; without such titles it is .810.
-
-    Examples
-    --------
     >>> found = proposals("In 1979 Gábor led the Berlin Film Festival jury.")
     >>> found["capital"], found["name"]
     (['gabor'], ['berlin film festival'])
@@ -136,52 +73,12 @@ def proposals(text: str, title: str = "", tags: Iterable[str] = ()) -> dict[str,
     >>> proposals("", title="Angi Vera (film)", tags=["cinema"])
     {'title': ['angi vera film', 'angi vera'], 'given': ['cinema']}
     """
-    kinds, given = _proposed(text, title, tags)
-    by_kind: dict[str, list[str]] = {}
-    for key, kind in kinds.items():
-        if kind in by_kind:
-            by_kind[kind].append(key)
-        else:
-            by_kind[kind] = [key]
-    if given:
-        by_kind["given"] = given
-    return by_kind
-
-
-class Candidate(NamedTuple):
-    """The key of a phrase that a chunk proposes, and the reason."""
-
-    key: str
-    kind: Kind
-
-
-def candidates(text: str, title: str = "", tags: Iterable[str] = ()) -> list[Candidate]:
-    """Return the :func:`proposals` of one chunk in their order: titles first, given tags last.
-
-    Examples
-    --------
-    >>> candidates("In 1979 Gábor led the Berlin Film Festival jury.")[0]
-    Candidate(key='gabor', kind='capital')
-    """
-    kinds, given = _proposed(text, title, tags)
-    return [Candidate(*pair) for pair in kinds.items()] + [Candidate(key, "given") for key in given]
-
-
-def _proposed(text: str, title: str, tags: Iterable[str]) -> tuple[dict[str, Kind], list[str]]:
-    """Return the kind of each key that text and title propose, and the given keys."""
-    if is_syllabic(text):
-        language = SYLLABIC
-        shaped = shape_text(text, language)
-    else:
-        shaped = shape_text(text, "english")
-        language = dominant_language(shaped.units[:_LANGUAGE_SAMPLE_WORDS])
-        if language != "english":
-            shaped = shape_text(text, language)
+    language, shaped = _shaped(text)
     names: dict[str, Kind] = {}
     add_names(names, shaped, language)
     n_names_in_text = len(names) - ("" in names)
-    if title and not is_headline((shaped_title := shape_text(title, language)).shape):
-        add_names(names, shaped_title, language)
+    if title:
+        add_names(names, shape_text(title, language), language)
     titles, given = _titles_and_given(text, title, tags, names, shaped, language)
     if len(names) > MAX_NAMES:
         names = dict(islice(names.items(), MAX_NAMES))
@@ -200,7 +97,19 @@ def _proposed(text: str, title: str, tags: Iterable[str]) -> tuple[dict[str, Kin
                 kind = "mention" if count == 1 else "noun"
             kinds.setdefault(UNIT_KEYS[term], kind)
     kinds.pop("", None)
-    return kinds, given
+    by_kind: dict[str, list[str]] = {}
+    for key, kind in kinds.items():
+        by_kind.setdefault(kind, []).append(key)
+    return {**by_kind, "given": given} if given else by_kind
+
+
+def _shaped(text: str) -> tuple[str, ShapedText]:
+    """Return the language of a text, and its shape in that language."""
+    if is_syllabic(text):
+        return SYLLABIC, shape_text(text, SYLLABIC)
+    shaped = shape_text(text, "english")
+    language = dominant_language(shaped.units[:_LANGUAGE_SAMPLE_WORDS])
+    return language, shaped if language == "english" else shape_text(text, language)
 
 
 def _titles_and_given(

@@ -70,20 +70,9 @@ def fold(text: str) -> str:
     NFKC and case folding, then: Latin and Greek accents, Hebrew points, Arabic tashkeel and tatweel
     and invisible characters are dropped, alef variants become bare alef, Cyrillic yo becomes ye,
     digits of any script become ASCII digits, typographic apostrophes and hyphens become the ASCII
-    ones. Indic vowel signs, Thai vowels and tones, kana voicing and Cyrillic short i stay.
+    ones. Indic vowel signs, Thai vowels and tones, kana voicing and Cyrillic short i stay. Lone
+    surrogates pass through, and ``fold(fold(text)) == fold(text)``.
 
-    Parameters
-    ----------
-    text : str
-        Anything; lone surrogates pass through.
-
-    Returns
-    -------
-    str
-        ``fold(fold(text)) == fold(text)``.
-
-    Examples
-    --------
     >>> fold("Pál GÁBOR, Straße, Ёлка, ٱلْقَاهِرَة, ｱﾆﾒ, ١٩٧٩")
     'pal gabor, strasse, елка, القاهرة, アニメ, 1979'
     """

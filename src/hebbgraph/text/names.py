@@ -10,34 +10,19 @@ from typing import Literal
 from hebbgraph.text.salience import VERBAL
 from hebbgraph.text.shapes import ShapedText
 from hebbgraph.text.syllables import SYLLABIC, is_syllable
-from hebbgraph.text.tokens import key_from_tokens
-from hebbgraph.text.words import WordCache
+from hebbgraph.text.tokens import WordCache, key_from_tokens
 
-__all__ = ["NAME_SPAN", "UNIT_KEYS", "Kind", "add_names", "is_headline"]
+__all__ = ["NAME_SPAN", "UNIT_KEYS", "Kind", "add_names"]
 
-Kind = Literal[
-    "title",
-    "subject",
-    "given",
-    "name",
-    "capital",
-    "opener",
-    "code",
-    "acronym",
-    "term",
-    "noun",
-    "mention",
-]
+Kind = Literal["title", "subject", "given", "name", "capital", "opener", "term", "noun", "mention"]
 """Why a phrase was proposed. A *capital* is one capitalised word; an *opener* occurs only at the
 start of sentences, or may be a verb ("Installing"). A *noun* is a term of one word, a *mention* a
-noun that occurs once."""
+noun that occurs once. Codes and acronyms are names."""
 
 _LONGEST_NAME = 7  # words; longer spans are headlines, and are split
-_LONGEST_ACRONYM = 6
-_HEADLINE_SHARE = 3
 
 _WORD = "(?:[CA]p?|X(?!X))"  # a list of codes is not a name
-_LINK = "(?:k[kt]{0,2}|[KTS]{1,2})"
+_LINK = "(?:k[kt]{0,2}|[TS]{1,2})"
 # Matches in linear time, since the next character always decides the branch. Each
 # alternative begins with its own character, so the engine can skip to the next start.
 NAME_SPAN = re.compile(
@@ -51,17 +36,9 @@ NAME_SPAN = re.compile(
 _SENTENCE_STARTS, _SENTENCE_END = ".|(", "."
 
 _PART = re.compile("[CAX]+")
-_PLAIN = re.compile("[CX][CAX]*|AC[CAX]*")
-_SHOUTED = re.compile("A{4}|^A{2,}$")
 
-#: For each kind, the kinds that are weaker evidence of a name.
-_WEAKER: dict[Kind, tuple[Kind, ...]] = {
-    "opener": (),
-    "capital": ("opener",),
-    "name": ("opener", "capital"),
-    "acronym": ("opener", "capital"),
-    "code": ("opener", "capital"),
-}
+#: The evidence of a name that each kind is.
+_STRENGTH: dict[Kind, int] = {"opener": 0, "capital": 1, "name": 2}
 UNIT_KEYS = WordCache(lambda joined: key_from_tokens(joined.split()))
 """Maps a unit, or several joined by spaces, to its key."""
 
@@ -71,7 +48,7 @@ _Part = tuple[int, int]
 def _variants(shape: str) -> Iterator[_Part]:
     """Yield a capitalised span, and the span without doubtful ends."""
     words = len(shape) - shape.count("p")
-    if words > _LONGEST_NAME or _SHOUTED.search(shape):
+    if words > _LONGEST_NAME:
         for part in _PART.finditer(shape):  # a headline: split at connectors
             if len(part[0]) <= 3:
                 yield part.span()
@@ -92,18 +69,11 @@ def _variants(shape: str) -> Iterator[_Part]:
 
 def _english_parts(span: str) -> tuple[_Part, ...] | None:
     """Return the names in a capitalised span of English; None for a single word."""
-    if len(span) == 1 or (len(span) == 2 and span[1] == "p"):
-        return None
-    if len(span) <= 3 and _PLAIN.fullmatch(span):
-        return ((0, len(span)),)
-    return tuple(_variants(span))
+    return None if span in ("C", "A", "X", "Cp", "Ap") else tuple(_variants(span))
 
 
 def _other_parts(span: str) -> tuple[_Part, ...] | None:
-    """Return the names in a span of another language; None for a single word.
-
-    There, connectors ("von") may lie outside a name, so the parts between them count too.
-    """
+    """Return those of another language; connectors ("von") may lie outside a name there."""
     parts = _english_parts(span)
     if parts is None or "k" not in span:
         return parts
@@ -114,52 +84,26 @@ def _other_parts(span: str) -> tuple[_Part, ...] | None:
 # Spans have few distinct shapes.
 _ENGLISH_PARTS = WordCache(_english_parts, capacity=1 << 12)
 _OTHER_PARTS = WordCache(_other_parts, capacity=1 << 12)
-_IS_LOWER = bytes(code == ord("l") for code in range(256))
-
-
-def is_headline(shape: str) -> bool:
-    """Return whether a title is long and mostly capitalised, so capitals do not mark names."""
-    if len(shape) <= _LONGEST_NAME:
-        return False
-    capitals = shape.count("C") + shape.count("A")
-    return capitals > _HEADLINE_SHARE * shape.count("l")
 
 
 def _kind(shape: str, key: str) -> Kind:
-    """Return the kind of a name with this shape.
-
-    >>> _kind("CC", "world cup"), _kind("C", "season")  # of "Season 2"
-    ('name', 'capital')
-    """
-    if shape == "A":
-        return "acronym" if len(key) <= _LONGEST_ACRONYM else "name"
+    """Return the kind of a name with this shape."""
     if shape != "C":
         return "name"
     return "opener" if key.endswith(VERBAL) else "capital"
 
 
-def _in_lower_case(shaped: ShapedText) -> set[str]:
-    """Return the units that the text also writes in lower case."""
-    return set(compress(shaped.units, shaped.shape.encode().translate(_IS_LOWER)))
-
-
 def add_names(names: dict[str, Kind], shaped: ShapedText, language: str) -> None:
-    """Add the codes, then the names and acronyms, in text order.
+    """Add the kinds of a text's codes, then of its names, in text order; the strongest kind wins.
 
-    Parameters
-    ----------
-    names : dict
-        Maps keys to kinds; updated in place. Existing keys keep their kind unless the new one
-        is stronger evidence. The empty key stands for phrases that cannot be tags.
-    shaped : ShapedText
-    language : str
+    The empty key stands for phrases that cannot be tags.
     """
     units, shape = shaped
     if "X" in shape:
         for unit in compress(units, map("X".__eq__, shape)):
-            names.setdefault(UNIT_KEYS[unit], "code")
+            names.setdefault(UNIT_KEYS[unit], "name")
     parts_of = _ENGLISH_PARTS if language == "english" else _OTHER_PARTS
-    in_lower_case: set[str] | None = None  # computed on first use
+    in_lower_case = set(compress(units, map("l".__eq__, shape)))
     for match in NAME_SPAN.finditer(shape):
         span = match[0]
         start = match.start()
@@ -178,11 +122,8 @@ def add_names(names: dict[str, Kind], shaped: ShapedText, language: str) -> None
         ):
             continue
         opens = span[0] == "C" and (start == 0 or shape[start - 1] in _SENTENCE_STARTS)
-        if opens or span[0] == "A":
-            if in_lower_case is None:
-                in_lower_case = _in_lower_case(shaped)
-            if unit in in_lower_case:
-                continue
+        if (opens or span[0] == "A") and unit in in_lower_case:
+            continue
         if opens:
             ahead = shape[start - 2] if start > 1 else _SENTENCE_END
             if start == 0 or _SENTENCE_END in (shape[start - 1], ahead):
@@ -191,6 +132,5 @@ def add_names(names: dict[str, Kind], shaped: ShapedText, language: str) -> None
 
 
 def _add(names: dict[str, Kind], key: str, kind: Kind) -> None:
-    """Add one name; its strongest kind wins."""
-    if names.setdefault(key, kind) in _WEAKER[kind]:
+    if _STRENGTH[kind] > _STRENGTH[names.setdefault(key, kind)]:
         names[key] = kind

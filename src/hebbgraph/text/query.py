@@ -8,33 +8,16 @@ from collections import Counter
 from functools import cache
 from itertools import islice
 
-from hebbgraph.limits import MAX_QUERY_CHARACTERS
-from hebbgraph.text import lexical_terms, tokenize
-from hebbgraph.text.stopwords import STOP_WORDS
+from hebbgraph.records.base import MAX_QUESTION
 from hebbgraph.text.syllables import is_syllabic, syllabic_terms
+from hebbgraph.text.tokens import STOP_WORDS, lexical_terms, tokenize, word_set
 
 __all__ = ["function_words", "is_code", "query_terms", "usable_question"]
 
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？।؟])|\n+")
-
-
-# Narrower than the tagger's list: "first", "used" or "without" are never names, but carry meaning
-# in a query (on six data sets, dropping them costs up to .01 R@5).
-_ENGLISH = """
-    a about above after again against all am an and any are aren't as at be because been
-    before being below between both but by can can't cannot did didn't do does doesn't doing
-    don't down during each few for from further had hadn't has hasn't have haven't having he
-    her here hers herself him himself his how i if in into is isn't it its itself just me more
-    most my myself no nor not now of off on once only or other our ours ourselves out over own
-    same she should shouldn't so some such than that the their theirs them themselves then
-    there these they this those through to too under until up very was wasn't we were weren't
-    what when where which while who whom why will with won't wouldn't you your yours yourself
-    yourselves
-"""
-_OTHER_SCRIPTS = ("russian", "greek", "arabic", "hindi")
-
-
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_OTHER_SCRIPTS = ("russian", "greek", "arabic", "hindi")
+_FUNCTION_WORDS = word_set("asking").union(*(STOP_WORDS[name] for name in _OTHER_SCRIPTS))
 
 
 def usable_question(text: str) -> tuple[str, str | None]:
@@ -43,20 +26,13 @@ def usable_question(text: str) -> tuple[str, str | None]:
     People who paste a log ask before or after it, so the beginning and the end are kept. Half
     an emoji, which some models and terminals send, becomes a space.
 
-    Examples
-    --------
-    >>> usable_question("Who built it?"), usable_question("Who\ud83d built it?")
-    (('Who built it?', None), ('Who  built it?', None))
-    >>> question, note = usable_question("Why?" + "x" * 50_000 + "Help!")
-    >>> question[:5], question[-6:]
-    ('Why?x', 'xHelp!')
-    >>> note
+    >>> usable_question("Why?" + "x" * 50_000 + "Help!")[1]
     'the question has 50,009 characters; its first and last 4,096 were searched for'
     """
     whole = _SURROGATE.sub(" ", text)
-    if len(whole) <= MAX_QUERY_CHARACTERS:
+    if len(whole) <= MAX_QUESTION:
         return whole, None
-    half = MAX_QUERY_CHARACTERS // 2
+    half = MAX_QUESTION // 2
     return f"{whole[: half - 1]}\n{whole[-half:]}", (
         f"the question has {len(whole):,} characters; its first and last {half:,} were searched for"
     )
@@ -64,14 +40,9 @@ def usable_question(text: str) -> tuple[str, str | None]:
 
 @cache
 def function_words(language: str) -> frozenset[str]:
-    """Return the tokens that lexical search ignores in a query.
-
-    They are the function words of English, of other scripts, and of ``language``.
-    """
-    words = [_ENGLISH, *(STOP_WORDS[name] for name in _OTHER_SCRIPTS)]
-    if language != "english" and language in STOP_WORDS:
-        words.append(STOP_WORDS[language])
-    return frozenset(token for text in words for token in tokenize(text))
+    """Return the tokens ignored in a query: function words of English, other scripts, this one."""
+    own = frozenset() if language == "english" else STOP_WORDS.get(language, frozenset())
+    return _FUNCTION_WORDS | own
 
 
 def is_code(term: str) -> bool:
@@ -83,46 +54,23 @@ def is_code(term: str) -> bool:
     return len(term) > 3 and term[0].isalpha() and any(map(str.isdigit, term))
 
 
-def query_terms(
-    query: str, language: str, *, tokens: list[str] | None = None, limit: int = 512
-) -> dict[str, float]:
-    """Return the terms of a query and their weights, without function words.
+def query_terms(query: str, language: str, *, limit: int = 512) -> dict[str, float]:
+    """Return the first terms of a query and their weights, without function words.
 
-    A term that recurs in another sentence says what the question is about, and weighs
-    more. Within a sentence, repetition is mostly grammar ("the age of A or the age of B").
-    A term that occurs n times, in s sentences, weighs ``sqrt(n * s)``.
+    A term that recurs in another sentence says what the question is about, and weighs more. Within
+    a sentence, repetition is mostly grammar ("the age of A or the age of B"). A term that occurs n
+    times, in s sentences, weighs ``sqrt(n * s)``.
 
-    Parameters
-    ----------
-    query : str
-    language : str
-        Language of the stemmer.
-    tokens : list of str, optional
-        The tokens of the query, if already known.
-    limit : int
-        Maximal number of terms; the first ones are kept.
+    If the query has only function words, these are the terms. For Vietnamese,
+    :func:`~hebbgraph.text.syllables.syllabic_terms` come first.
 
-    Returns
-    -------
-    dict of str to float, at least 1, in the order of the query
-        If the query has only function words, these are the terms. For Vietnamese,
-        :func:`~hebbgraph.text.syllables.syllabic_terms` come first.
-
-    Examples
-    --------
-    >>> list(query_terms("Who was the first captain of the Petrel?", "english"))
-    ['first', 'captain', 'petrel']
     >>> query_terms("Hemp ropes. Who made ropes?", "english")
     {'hemp': 1.0, 'rope': 2.0, 'made': 1.0}
     >>> list(query_terms("Who was it?", "english"))
     ['who', 'was', 'it']
     """
     ignored = function_words(language)
-    parts = _SENTENCE_END.split(query)
-    if len(parts) == 1:
-        sentences = [tokenize(query) if tokens is None else tokens]
-    else:
-        sentences = [tokenize(sentence) for sentence in parts]
+    sentences = [tokenize(sentence) for sentence in _SENTENCE_END.split(query)]
     counts: Counter[str] = Counter()
     sentence_counts: Counter[str] = Counter()
     content = [[token for token in tokens if token not in ignored] for tokens in sentences]

@@ -14,15 +14,9 @@ from functools import lru_cache
 from itertools import pairwise
 
 from hebbgraph.text.characters import fold
+from hebbgraph.text.tokens import WORD_LISTS
 
-__all__ = [
-    "SYLLABIC",
-    "has_syllabic_letter",
-    "is_function_syllable",
-    "is_syllabic",
-    "is_syllable",
-    "syllabic_terms",
-]
+__all__ = ["SYLLABIC", "is_function_syllable", "is_syllabic", "is_syllable", "syllabic_terms"]
 
 SYLLABIC = "vietnamese"
 """The language whose texts :func:`is_syllabic` recognises."""
@@ -42,20 +36,13 @@ _WORD = re.compile(r"[^\W\d_]+")
 _MOST_OTHERS = 4
 _LONGEST = 32  # characters; no syllable is longer
 
-_WORDS = """
-ai anh bà bao bằng bị bởi các cái càng chỉ cho chưa chứ chúng có con của cùng cũng còn dù do đã đang
-đây đấy để đến đi điều đó được gì giữa hay hãy hoặc hơn khi không là lại lên lúc mà mặc mình mỗi một
-mọi nào này nên nếu ngoài người nhiều như nhưng những ông ở phải qua ra rằng rất rồi sau sẽ so sự ta
-tại theo thì trên trong trước từ tuy và vào vẫn vậy về vì việc với vừa xuống
-"""
-_FUNCTION_SYLLABLES = frozenset(_WORDS.split())
+_bare = lru_cache(maxsize=1 << 14)(fold)
+_FUNCTION_SYLLABLES = frozenset(WORD_LISTS["vietnamese_function_syllables"].split())
 
 
 def is_syllabic(text: str) -> bool:
     """Return whether a text is Vietnamese.
 
-    Examples
-    --------
     >>> is_syllabic("Ngư dân vá lưới và sơn lại thuyền."), is_syllabic("Pál Gábor à Đakovo")
     (True, False)
     """
@@ -66,11 +53,6 @@ def is_syllabic(text: str) -> bool:
     return n_letters * _WORDS_PER_LETTER >= 1 + sample.count(" ") and n_letters > 0
 
 
-def has_syllabic_letter(word: str) -> bool:
-    """Return whether a word holds a letter that no other language in wide use has."""
-    return not word.isascii() and _LETTER.search(unicodedata.normalize("NFC", word)) is not None
-
-
 def syllabic_terms(text: str) -> list[str]:
     """Return the syllables of a text that bear marks, and all pairs of syllables, in lower case.
 
@@ -78,8 +60,6 @@ def syllabic_terms(text: str) -> list[str]:
     if more than a quarter of the words are not syllables: the text is in another language and
     only mentions Vietnamese names.
 
-    Examples
-    --------
     >>> syllabic_terms("Where was Lê Hữu Trác born?")
     []
     >>> syllabic_terms("Chùa Vân Khê bán trà sen.")
@@ -93,11 +73,6 @@ def syllabic_terms(text: str) -> list[str]:
     return marked + [
         f"{word}_{following}" for word, following in pairwise(content) if word and following
     ]
-
-
-@lru_cache(maxsize=1 << 14)
-def _bare(word: str) -> str:
-    return fold(word)
 
 
 def is_syllable(unit: str) -> bool:

@@ -7,30 +7,61 @@ analysed independently of each other, so the costly parts (folding, stemming) ar
 from __future__ import annotations
 
 import re
+import threading
+import tomllib
+from collections.abc import Callable
 from functools import cache
+from importlib.resources import files
 from itertools import chain, pairwise
 from operator import add
+from typing import Any, Generic, TypeVar
 
 import regex
+import Stemmer
 
-from hebbgraph.text import stopwords
 from hebbgraph.text.characters import UNSPACED, fold, is_unspaced
-from hebbgraph.text.stemming import TermStemmer, truncate_term
-from hebbgraph.text.words import WordCache
 
 __all__ = [
-    "MAX_PHRASE_CHARACTERS",
-    "MAX_PHRASE_WORDS",
     "MAX_TOKEN_CHARACTERS",
+    "STOP_WORDS",
+    "WORD_LISTS",
+    "WordCache",
     "display",
+    "key_from_tokens",
     "lexical_terms",
     "phrase_key",
-    "simple_terms",
-    "simple_token",
     "stop_words",
     "tokenize",
-    "tokenize_word",
+    "word_set",
+    "word_sets",
 ]
+
+_Value = TypeVar("_Value")
+_LONGEST = 64  # characters; longer strings rarely recur and take more memory
+
+
+class WordCache(dict[str, _Value], Generic[_Value]):
+    """Bounded cache of a pure function of a string, as a dict: a hit runs no Python code.
+
+    When it holds ``capacity`` words, it becomes the older generation, from which words in use are
+    copied back.
+    """
+
+    def __init__(self, compute: Callable[[str], _Value], *, capacity: int = 1 << 17) -> None:
+        super().__init__()
+        self._compute = compute
+        self._capacity = capacity
+        self._older: dict[str, _Value] = {}
+
+    def __missing__(self, word: str) -> _Value:
+        value = self._older[word] if word in self._older else self._compute(word)
+        if len(word) <= _LONGEST:
+            if len(self) >= self._capacity:
+                self._older = dict(self)
+                self.clear()
+            self[word] = value
+        return value
+
 
 MAX_TOKEN_CHARACTERS = 64
 MAX_PHRASE_WORDS = 12
@@ -94,170 +125,166 @@ def _split_folded(text: str) -> list[str]:
     return tokens
 
 
-def tokenize_word(word: str) -> list[str]:
-    """Tokenise one word: a faster :func:`tokenize` for text without whitespace.
-
-    Examples
-    --------
-    >>> tokenize_word("(Synapses,"), tokenize_word("O'Brien's")
-    (['synapses'], ['obrien'])
-    """
-    token = simple_token(word)
-    return _split_folded(fold(word)) if token is None else [token]
-
-
-def simple_token(word: str) -> str | None:
-    """Return the token of a plain ASCII word, or None if the word needs full analysis.
-
-    Examples
-    --------
-    >>> simple_token("(Synapses,"), simple_token("O'Brien's")
-    ('synapses', None)
-    """
+def _tokenize_word(word: str) -> tuple[str, ...]:
+    """Tokenise text without whitespace."""
     core = word.strip(_AROUND)
     if core.isalnum() and core.isascii():
-        return core.lower()[:MAX_TOKEN_CHARACTERS]
-    return None
+        return (core.lower()[:MAX_TOKEN_CHARACTERS],)
+    return tuple(_split_folded(fold(word)))
 
 
-_FOLDED_WORDS = WordCache(lambda word: tuple(tokenize_word(word)))
+_TOKENS = WordCache(_tokenize_word)
 
 
 def tokenize(text: str) -> list[str]:
     """Split a text into normalised tokens, in reading order.
 
-    Text is folded first (see :func:`hebbgraph.text.characters.fold`): case, width,
-    accents, Arabic vowel marks and alef variants, and ё. Possessive ``'s`` and other
-    clitics are dropped, elided articles become their own token (``l'homme`` → ``l``,
-    ``homme``), other apostrophes vanish (``O'Brien`` → ``obrien``). Dotted acronyms
-    lose their dots. Hyphenated words are split; codes (letters, then ``-`` or ``.`` and
-    a digit), identifiers with underscores, decimal numbers, ``C++``, ``C#`` and ``R&D``
-    stay whole. Scripts without spaces yield one token per character, marks included.
+    Text is folded first (see :func:`hebbgraph.text.characters.fold`). Possessive ``'s`` and other
+    clitics are dropped, elided articles become their own token (``l'homme`` → ``l``, ``homme``),
+    other apostrophes vanish (``O'Brien`` → ``obrien``). Dotted acronyms lose their dots. Hyphenated
+    words are split; codes (letters, then ``-`` or ``.`` and a digit), identifiers with underscores,
+    decimal numbers, ``C++``, ``C#`` and ``R&D`` stay whole. Scripts without spaces yield one token
+    per character, marks included. Tokens are cut after 64 characters;
+    ``tokenize(" ".join(tokens)) == tokens``.
 
-    Parameters
-    ----------
-    text : str
-        Any text, of any length.
-
-    Returns
-    -------
-    list of str
-        Non-empty tokens without whitespace, truncated to 64 characters.
-        ``tokenize(" ".join(tokens)) == tokens``.
-
-    Examples
-    --------
     >>> tokenize("Shawn's U.S. film 'Spider-Man', ERR-1234 in foo_bar v2.3.1 (C++)")
     ['shawn', 'us', 'film', 'spider', 'man', 'err-1234', 'in', 'foo_bar', 'v2.3.1', 'c++']
-    >>> tokenize("Gábor は 東京へ")
-    ['gabor', 'は', '東', '京', 'へ']
     """
     if text.isascii():
         return _split_folded(text.lower())
     # Folding costs more than splitting, and words repeat.
-    return list(chain.from_iterable(map(_FOLDED_WORDS.__getitem__, text.split())))
+    return list(chain.from_iterable(map(_TOKENS.__getitem__, text.split())))
+
+
+# -- word lists -------------------------------------------------------------------
+
+WORD_LISTS: dict[str, Any] = tomllib.loads(
+    files(__package__).joinpath("words.toml").read_text(encoding="utf-8")
+)
+"""Lists of words in ordinary spelling, some by language; ``words.toml`` says what each is for."""
+
+
+def word_set(name: str) -> frozenset[str]:
+    """Return the tokens of a word list."""
+    return frozenset(tokenize(WORD_LISTS[name]))
+
+
+def word_sets(name: str) -> dict[str, frozenset[str]]:
+    """Return the tokens of the word lists of this name, by language."""
+    return {language: frozenset(tokenize(words)) for language, words in WORD_LISTS[name].items()}
 
 
 # -- lexical terms ----------------------------------------------------------------
 
-_UNSPACED = WordCache(is_unspaced)
-_STEMMERS: dict[str, tuple[TermStemmer, WordCache[str | None]]] = {}
+_MOST_BYTES = 128
+#: Scripts by code points, and the language whose stemmer they have.
+_SCRIPTS = (
+    (0x0000, 0x024F, "english"),
+    (0x0370, 0x03FF, "greek"),
+    (0x0400, 0x052F, "russian"),
+    (0x0600, 0x06FF, "arabic"),
+    (0x0900, 0x097F, "hindi"),
+)
+#: In whose place other languages are stemmed that are not in Latin script.
+_SAME_SCRIPT = {"persian": "arabic", "nepali": "hindi"}
+_CODE_PART = re.compile(r"[-._&+#]+")
 
 
-def _stemmer_for(language: str) -> tuple[TermStemmer, WordCache[str | None]]:
-    stemmer = TermStemmer(language)
-    return _STEMMERS.setdefault(language, (stemmer, WordCache(stemmer)))
+class _Terms:
+    """Single tokens to their terms, in one language."""
+
+    def __init__(self, language: str) -> None:
+        names = {name: name for _, _, name in _SCRIPTS}
+        own = language if language in names else _SAME_SCRIPT.get(language, "english")
+        names[own] = language
+        # Snowball stemmers reuse one buffer, hence the lock. Callers cache, so their cache is off.
+        self._stemmers: dict[str, Any] = {
+            script: Stemmer.Stemmer(name, 0) for script, name in names.items() if language != "none"
+        }
+        self._lock = threading.Lock()
+
+    def __call__(self, token: str) -> tuple[str, ...] | None:
+        """Return the terms of a token; None if they depend on its neighbours."""
+        if is_unspaced(token):
+            return None
+        parts = [part for part in _CODE_PART.split(token) if part]
+        if len(parts) < 2 or token[0].isdigit():
+            return (_bounded(self._stem(token)),)
+        # Index a code by its parts, and whole without hyphens: "r17" is "R-17".
+        return tuple(map(_bounded, [token.replace("-", ""), *map(self._stem, parts)]))
+
+    def _stem(self, word: str) -> str:
+        code = ord(word[0])
+        script = next((name for low, high, name in _SCRIPTS if low <= code <= high), "")
+        # Vowel signs of Devanagari are marks, for which isalpha() is False.
+        if script in self._stemmers and (word.isalpha() or script == "hindi"):
+            with self._lock:
+                return self._stemmers[script].stemWord(word) or word
+        return word
+
+
+def _bounded(term: str) -> str:
+    """Truncate a term to 128 bytes of UTF-8, at a character boundary."""
+    if len(term) * 4 <= _MOST_BYTES:
+        return term
+    return term.encode("utf-8", "ignore")[:_MOST_BYTES].decode("utf-8", "ignore")
+
+
+_TERMS: dict[str, WordCache[tuple[str, ...] | None]] = {}
 
 
 def lexical_terms(tokens: list[str], language: str = "english") -> list[str]:
-    """Turn tokens into the terms of the lexical index.
+    """Turn tokens into the terms of word search.
 
-    Words are stemmed with the Snowball stemmer of their script: Latin by `language`,
-    Cyrillic as Russian, Arabic, Devanagari as Hindi, Greek. A code yields itself
-    without hyphens, and its parts. A run of characters of an unspaced script yields its overlapping
-    bigrams; a single character stays as it is.
+    Words are stemmed with the Snowball stemmer of their script: Latin by ``language`` (``"none"``
+    for no stemming at all), Cyrillic as Russian, Arabic, Devanagari as Hindi, Greek. A code yields
+    itself without hyphens, and its parts. A run of characters of an unspaced script yields its
+    overlapping bigrams; a single character stays as it is.
 
-    Parameters
-    ----------
-    tokens : list of str
-        From :func:`tokenize`.
-    language : str
-        A Snowball language, or ``"none"`` for no stemming in any script.
+    If ``p`` occurs contiguously in ``t``, and ``p`` neither begins nor ends with a lone unspaced
+    character, then ``lexical_terms(p)`` occurs contiguously in ``lexical_terms(t)``.
+    :func:`phrase_key` accepts only such phrases.
 
-    Returns
-    -------
-    list of str
-        Terms without whitespace, at most 128 bytes of UTF-8 each. If ``p`` occurs
-        contiguously in ``t``, and ``p`` neither begins nor ends with a lone unspaced
-        character, then ``lexical_terms(p)`` occurs contiguously in
-        ``lexical_terms(t)``. :func:`phrase_key` accepts only such phrases.
-
-    Raises
-    ------
-    ParameterError
-        If `language` is unknown.
-
-    Examples
-    --------
     >>> lexical_terms(tokenize("Synapses learning at ERR-12, 東京都"))
     ['synaps', 'learn', 'at', 'err12', 'err', '12', '東京', '京都']
     """
-    stemmer, cache = _STEMMERS.get(language) or _stemmer_for(language)
-    cached = list(map(cache.__getitem__, tokens))
+    if language not in _TERMS:
+        _TERMS[language] = WordCache(_Terms(language))
+    cached = list(map(_TERMS[language].__getitem__, tokens))
     if None not in cached:
-        return cached  # type: ignore[return-value]  # mypy cannot narrow the elements
+        return list(chain.from_iterable(cached))  # type: ignore[arg-type]
     terms: list[str] = []
     run: list[str] = []  # the current run of unspaced characters
     bigrams: dict[str, str] = {}  # shares one object among equal bigrams of long texts
-    for token, term in zip([*tokens, ""], [*cached, ""], strict=True):
-        if term is None and _UNSPACED[token]:
+    for token, own in zip([*tokens, ""], [*cached, ()], strict=True):
+        if own is None:
             run.append(token)
             continue
         if run:
-            pairs = map(truncate_term, map(add, run, run[1:])) if len(run) > 1 else run
+            pairs = map(_bounded, map(add, run, run[1:])) if len(run) > 1 else run
             terms.extend(bigrams.setdefault(pair, pair) for pair in pairs)
             run = []
-        if term is None:
-            terms.extend(stemmer.terms(token))
-        elif term:
-            terms.append(term)
+        terms.extend(own)
     return terms
-
-
-def simple_terms(tokens: list[str], language: str = "english") -> list[str]:
-    """Return the terms of ASCII tokens of letters and digits, one each.
-
-    Faster than :func:`lexical_terms` for many tokens; results are not cached.
-
-    >>> simple_terms(["synapses", "b12", "1984"])
-    ['synaps', 'b12', '1984']
-    """
-    stemmer, _ = _STEMMERS.get(language) or _stemmer_for(language)
-    return stemmer.simple_terms(tokens)
 
 
 # -- keys -------------------------------------------------------------------------
 
 
-_STOP_WORDS = {name: frozenset(tokenize(words)) for name, words in stopwords.STOP_WORDS.items()}
-_CONTENT_ELSEWHERE = frozenset(tokenize(stopwords.CONTENT_ELSEWHERE)) - _STOP_WORDS["english"]
-_ANY_LANGUAGE = frozenset().union(*_STOP_WORDS.values()) - _CONTENT_ELSEWHERE
+STOP_WORDS = word_sets("stop_words")
+_CONTENT_ELSEWHERE = word_set("content_elsewhere") - STOP_WORDS["english"]
+_ANY_LANGUAGE = frozenset().union(*STOP_WORDS.values()) - _CONTENT_ELSEWHERE
 _ARTICLES = frozenset(("the", "a", "an"))
 
 
 @cache
 def stop_words(language: str = "") -> frozenset[str]:
-    """Return the stop words for a text in `language`, as tokens.
+    """Return the stop words for a text in ``language``, as tokens.
 
     They include the stop words of all languages, except those that are content words
     in English ("war", "die", "pour"): these count only in their own language.
-
-    Examples
-    --------
-    >>> "die" in stop_words(), "die" in stop_words("german"), "und" in stop_words()
-    (False, True, True)
     """
-    return _ANY_LANGUAGE | _STOP_WORDS.get(language, frozenset())
+    return _ANY_LANGUAGE | STOP_WORDS.get(language, frozenset())
 
 
 def key_from_tokens(tokens: list[str]) -> str:
@@ -272,13 +299,6 @@ def key_from_tokens(tokens: list[str]) -> str:
     if len(tokens) == 1 and (len(tokens[0]) < 2 or tokens[0] in _ANY_LANGUAGE):
         return ""
     key = " ".join(tokens)
-    if (  # the common case: short words in plain letters
-        len(key) < MAX_TOKEN_CHARACTERS
-        and len(tokens) <= MAX_PHRASE_WORDS
-        and key.isascii()
-        and key.islower()
-    ):
-        return key
     if len(key) > MAX_PHRASE_CHARACTERS:
         return ""
     if key.isascii():
@@ -300,29 +320,17 @@ def key_from_tokens(tokens: list[str]) -> str:
 
 
 def phrase_key(phrase: str) -> str:
-    """Normalise a phrase to the key of its tag.
+    """Normalise a phrase to the key of its tag: its tokens, joined by single spaces.
 
-    Parameters
-    ----------
-    phrase : str
-        A title, a tag from a caller or a model, or a key.
+    A leading English article is dropped if two or more words follow ("the hunger games" → "hunger
+    games"; "the island" stays). The key is empty if the phrase cannot be a tag: it has no letter
+    (numbers and years), is a single character or stop word, exceeds 12 words (two unspaced
+    characters count as one) or 200 characters, holds a word of 64 characters or more, or begins or
+    ends with a lone unspaced character, which word search could not find.
+    ``phrase_key(phrase_key(p)) == phrase_key(p)``.
 
-    Returns
-    -------
-    str
-        The tokens joined by single spaces. A leading English article is dropped if two or more
-        words follow ("the hunger games" → "hunger games"; "the island" stays). Empty if the phrase
-        cannot be a tag: it has no letter (numbers and years), is a single character or stop word,
-        exceeds 12 words (two unspaced characters count as one) or 200 characters, holds a word of
-        64 characters or more, or begins or ends with a lone unspaced character, which the lexical
-        index could not find. ``phrase_key(phrase_key(p)) == phrase_key(p)``.
-
-    Examples
-    --------
     >>> phrase_key("The Hunger Games"), phrase_key("The"), phrase_key("1984")
     ('hunger games', '', '')
-    >>> phrase_key("東京大学")
-    '東 京 大 学'
     """
     return key_from_tokens(tokenize(phrase))
 
@@ -330,8 +338,6 @@ def phrase_key(phrase: str) -> str:
 def display(key: str) -> str:
     """Return the readable form of a key, without spaces between unspaced characters.
 
-    Examples
-    --------
     >>> display("iphone 東 京 大 学"), display("hunger games")
     ('iphone 東京大学', 'hunger games')
     """

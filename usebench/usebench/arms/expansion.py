@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from usebench.arms.base import Arm, Lesson
 from usebench.arms.cache import SharedTerms
-from usebench.arms.lessons import Arm, Lesson
 from usebench.lexical import Postings
 from usebench.ranking import best
 from usebench.records import Passage

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
+from usebench.arms.base import Arm, Lesson
 from usebench.arms.expansion import DocumentExpansion
-from usebench.arms.lessons import Arm, Lesson
 from usebench.arms.vectors import ErmVectors
 from usebench.embedders import Embedder
 from usebench.records import Passage
@@ -88,10 +87,6 @@ class WeightedSum(Arm):
                 scaled = (score - low) / (high - low) if high > low else 0.0
                 sums[id_] = sums.get(id_, 0.0) + weight * scaled
         return _highest(sums, k)
-
-    def parts(self) -> Sequence[Any]:
-        """Return what calls a model."""
-        return [self.vectors]
 
 
 def _highest(scores: Mapping[str, float], k: int) -> list[str]:

@@ -1,27 +1,26 @@
-"""hebbgraph for LlamaIndex: retrieval over a tag graph that learns from citations."""
+"""hebbgraph for LlamaIndex: retrieval that learns from the citations in answers."""
 
 from __future__ import annotations
 
-from llama_index.retrievers.hebbgraph.base import HebbianRetriever
+from llama_index.retrievers.hebbgraph.citing import (
+    CITATION_TEMPLATE,
+    CitationFormatter,
+    citing_tool,
+)
 from llama_index.retrievers.hebbgraph.graph_index import HebbianGraphIndex
 from llama_index.retrievers.hebbgraph.learner import CitationLearner
-from llama_index.retrievers.hebbgraph.memory import HebbianMemoryBlock
-from llama_index.retrievers.hebbgraph.parsing import HebbianNodeParser
-from llama_index.retrievers.hebbgraph.prompts import CitationFormatter, citing_tool
-from llama_index.retrievers.hebbgraph.requests import RecallBundle, RecallEvent
+from llama_index.retrievers.hebbgraph.retriever import HebbianRetriever
 from llama_index.retrievers.hebbgraph.store import HebbianVectorStore
-from llama_index.retrievers.hebbgraph.tags import TagExtractor
+from llama_index.retrievers.hebbgraph.transforms import HebbianNodeParser, TagExtractor
 
 __all__ = [
+    "CITATION_TEMPLATE",
     "CitationFormatter",
     "CitationLearner",
     "HebbianGraphIndex",
-    "HebbianMemoryBlock",
     "HebbianNodeParser",
     "HebbianRetriever",
     "HebbianVectorStore",
-    "RecallBundle",
-    "RecallEvent",
     "TagExtractor",
     "citing_tool",
 ]

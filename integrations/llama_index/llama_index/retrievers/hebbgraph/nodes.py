@@ -1,17 +1,22 @@
-"""Nodes to chunks, and back without loss.
+"""Nodes to chunks, into an index, and back without loss.
 
-A chunk's metadata is the node's, so that filters see it. The node's other fields (relationships,
-excluded keys, templates) are stored under one metadata key, ``NODE_KEY``.
+``node.metadata`` is the chunk's, so filters see it; what else a node has, as its relationships, is
+kept in one field of it, ``NODE_KEY``. ``title`` in the metadata is the chunk's title, and the lists
+``tags``, ``addresses`` and ``references`` are those of :class:`hebbgraph.Chunk`.
 """
 
 from __future__ import annotations
 
-import copy
+import hashlib
+import json
 import logging
-from collections.abc import Mapping
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
+from copy import deepcopy
 from typing import Any
 
-from hebbgraph_documents.links import is_place
 from llama_index.core.schema import (
     BaseNode,
     Document,
@@ -23,199 +28,201 @@ from llama_index.core.schema import (
     RelatedNodeInfo,
     TextNode,
 )
+from pydantic_core import to_jsonable_python
 
-from hebbgraph import Chunk
-from hebbgraph.ingest import clean_chunk
-from hebbgraph.limits import MAX_ADDRESSES, MAX_REFERENCES, MAX_TITLE
-from hebbgraph.plain_values import plain
-from hebbgraph.records import readable_links
-from hebbgraph.search_text import search_text
+from hebbgraph import Chunk, HebbianIndex, Hit
+from hebbgraph.errors import InvalidChunkError, ParameterError
+from hebbgraph.records import plain
+from hebbgraph.records.base import MAX_TITLE
+from llama_index.retrievers.hebbgraph.opening import NodeEmbedder
 
-__all__ = [
-    "ADDRESSES_KEY",
-    "NODE_KEY",
-    "REFERENCES_KEY",
-    "TAGS_KEY",
-    "TITLE_KEY",
-    "TRAIL_KEY",
-    "chunk_to_node",
-    "lines_of",
-    "node_fields",
-    "node_to_chunk",
-    "place_of",
-    "set_hidden",
-    "source_hash",
-]
+__all__ = ["NODE_KEY", "hide", "in_order", "lasting_id", "listed", "node_id_of", "text_of",
+           "to_chunk", "to_node", "write_nodes"]  # fmt: skip
 
 logger = logging.getLogger(__name__)
 
-#: Types of metadata values for which a warning was logged.
-_warned_types: set[type] = set()
-
 NODE_KEY = "_llama_index"
-"""Metadata key of a chunk for the node's other fields."""
+"""Metadata field of a chunk for what else its node has."""
 
-TAGS_KEY = "hebbgraph_tags"
-"""Metadata key of a node for its tags: one per line, since many stores take no lists, or a list."""
-
-ADDRESSES_KEY, REFERENCES_KEY = "hebbgraph_addresses", "hebbgraph_references"
-"""Metadata keys of a node for its addresses and its links, in the same format."""
-
-TRAIL_KEY = "hebbgraph"
-"""Metadata key of a retrieved node for how it was found, if requested."""
-
-TITLE_KEY = "title"
-"""Metadata key of a node for its title."""
-
-_CLASSES: Mapping[str, type[BaseNode]] = {
+_KINDS: Mapping[str, type[BaseNode]] = {
     kind.class_name(): kind for kind in (TextNode, Node, ImageNode, IndexNode, Document)
 }
-#: Metadata keys that the index itself reads.
-_INDEX_KEYS = (TITLE_KEY, TAGS_KEY, ADDRESSES_KEY, REFERENCES_KEY, NODE_KEY)
-#: Fields of a node that a chunk has too.
-_CHUNK_FIELDS = {"id_", "embedding", "metadata", "text", "class_name"}
+#: Fields of a node that its chunk has too, or that are derived.
+_KNOWN = {"id_", "embedding", "metadata", "text", "text_resource", "class_name", "obj"}
+#: Metadata that tell documents apart whose ids are random.
+_PLACES = ("file_path", "url", "source", "file_name")
+#: What ``str(uuid.uuid4())`` makes, as the framework does where nobody gives an id.
+_RANDOM = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 
 
-def node_to_chunk(node: BaseNode) -> Chunk:
-    r"""Make a chunk of a node; see :func:`node_fields`.
-
-    Characters that no database stores reliably, as in text extracted from PDF, are replaced.
-
-    Examples
-    --------
-    >>> node_to_chunk(TextNode(id_="a", text="Built\x00by Moss.")).text
-    'Built by Moss.'
-    """
-    return clean_chunk(node_fields(node))
+def listed(nodes: Sequence[Any], name: str = "nodes") -> list[Any]:
+    """Return nodes as a list; raise ParameterError for other things."""
+    if isinstance(nodes, str | bytes | Mapping | BaseNode) or not isinstance(nodes, Iterable):
+        raise ParameterError(f"{name} is a list of nodes, got {type(nodes).__name__}")
+    items = list(nodes)
+    if wrong := [item for item in items if not isinstance(item, BaseNode)]:
+        raise ParameterError(f"{name} is a list of nodes, got {type(wrong[0]).__name__} in it")
+    return items
 
 
-def node_fields(node: BaseNode) -> dict[str, Any]:
-    """Return the fields of a chunk for a node, unchecked.
+def text_of(node: BaseNode) -> str:
+    """Return a node's text without its metadata."""
+    return node.get_content(metadata_mode=MetadataMode.NONE)
 
-    * ``metadata["title"]`` becomes the title, ``hebbgraph_tags`` the tags,
-      ``hebbgraph_addresses`` and ``hebbgraph_references`` the addresses and links.
-    * Metadata values without a JSON type become text.
-    * The words of the metadata that ``MetadataMode.EMBED`` shows are searched with the text
-      (:mod:`hebbgraph.search_text`).
-    * A node without a source document is its own document, so that a pipeline can delete
-      unsplit documents by ``ref_doc_id``.
-    * A ``file_path`` or document id that is a path or URL is an address too.
-    """
-    metadata = plain(node.metadata, other=_as_text)
-    title = metadata.get(TITLE_KEY)
-    metadata.pop(TRAIL_KEY, None)  # from an earlier recall
-    metadata[NODE_KEY] = _other_fields(node)
-    unsearched = {*node.excluded_embed_metadata_keys, *_INDEX_KEYS}
-    place = readable_links(place_of(node), 1)
-    addresses = readable_links(lines_of(metadata.get(ADDRESSES_KEY)), MAX_ADDRESSES - len(place))
-    return {
-        "id": node.node_id,
-        "text": node.get_content(metadata_mode=MetadataMode.NONE),
-        "title": title[:MAX_TITLE] if isinstance(title, str) else "",
-        "metadata": metadata,
+
+def hide(node: BaseNode, *names: str) -> None:
+    """Exclude metadata from what models read; lists of fields may be shared by nodes."""
+    for field in ("excluded_embed_metadata_keys", "excluded_llm_metadata_keys"):
+        setattr(node, field, list(dict.fromkeys([*getattr(node, field), *names])))
+
+
+def lasting_id(node: BaseNode, source: RelatedNodeInfo | None = None) -> str:
+    """Return the id of a document, or if that is random, what tells it apart in every run."""
+    document = source or node
+    if not _RANDOM.fullmatch(document.node_id):
+        return document.node_id
+    places = (node.metadata.get(name) for name in _PLACES)
+    named = [place for place in places if isinstance(place, str) and place]
+    return named[0] if named else document.hash or ""
+
+
+def chunk_id(node: BaseNode, seen: Counter[tuple[str, str]]) -> str:
+    """Return a node's id, or if that is random, a digest of document, text and repetition."""
+    if not _RANDOM.fullmatch(node.node_id):
+        return node.node_id
+    key = lasting_id(node, node.source_node), text_of(node)
+    seen[key] += 1
+    content = "\x1f".join((*key, str(seen[key])))
+    return hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()[:32]
+
+
+def node_id_of(chunk: Chunk | Hit) -> str:
+    """Return the id that LlamaIndex knows a chunk by."""
+    record = chunk.metadata.get(NODE_KEY)
+    return str(record["id"]) if isinstance(record, dict) and "id" in record else chunk.id
+
+
+def to_chunk(node: BaseNode, seen: Counter[tuple[str, str]] | None = None) -> Chunk:
+    """Make a chunk of a node, which is not changed; what cannot be kept is an error by name."""
+    own: Any = type(node)
+    kind = next((base for base in own.__mro__ if base in _KINDS.values()), TextNode)
+    if lost := sorted(own.model_fields.keys() - kind.model_fields.keys()):
+        raise InvalidChunkError(
+            f"a {own.__name__} has the field {lost[0]!r}, which no {kind.__name__} has and "
+            "which would be lost; put it into metadata"
+        )
+    id_ = chunk_id(node, Counter() if seen is None else seen)
+    metadata = _plain(node.metadata)
+    record = {"node": json.dumps(_rest_of(node, kind), ensure_ascii=False)}
+    if id_ != node.node_id:
+        record["id"] = node.node_id
+    if NODE_KEY in metadata:
+        record["metadata"] = json.dumps(metadata, ensure_ascii=False)
+    title = metadata.get("title")
+    fields: dict[str, Any] = {
+        "id": id_,
+        "text": text_of(node),
+        "title": title[:MAX_TITLE].strip() if isinstance(title, str) else "",
+        "metadata": {**metadata, NODE_KEY: record},
         "document_id": node.ref_doc_id or node.node_id,
-        "context": search_text(metadata, [key for key in metadata if key not in unsearched]),
-        "tags": lines_of(metadata.get(TAGS_KEY)),
-        "addresses": tuple(dict.fromkeys((*addresses, *place))),
-        "references": readable_links(lines_of(metadata.get(REFERENCES_KEY)), MAX_REFERENCES),
     }
+    for name in ("tags", "addresses", "references"):
+        if isinstance(value := metadata.get(name), list):
+            fields[name] = [item for item in value if isinstance(item, str) and item.strip()]
+    return Chunk.of(fields)
 
 
-def chunk_to_node(chunk: Chunk) -> BaseNode:
-    """Make a new node of a chunk.
+def _rest_of(node: BaseNode, kind: type[BaseNode]) -> dict[str, Any]:
+    """Return the fields that a chunk lacks, without defaults."""
+    bare = node.model_copy(update={"obj": None}) if isinstance(node, IndexNode) else node
+    fields = bare.model_dump(mode="json", exclude=_KNOWN, exclude_defaults=True)
+    fields = {name: value for name, value in fields.items() if name not in _KNOWN}
+    if resource := getattr(node, "text_resource", None):
+        resource = resource.model_copy(update={"text": None})
+        fields["text_resource"] = resource.model_dump(mode="json", exclude_none=True)
+    return {"class_name": kind.class_name(), **fields}
 
-    A chunk that did not come from LlamaIndex becomes a ``TextNode`` with the chunk's title in its
-    metadata and the chunk's document as its source.
-    """
-    metadata: dict[str, Any] = copy.deepcopy(dict(chunk.metadata))
-    fields = metadata.pop(NODE_KEY, None)
-    if not isinstance(fields, dict):
-        fields = {}
+
+def _plain(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """Return metadata as LlamaIndex's stores write them, so that a fusion knows the node again."""
+    made = dict[str, Any]()
+    for key, value in metadata.items():
+        try:
+            made[key] = to_jsonable_python(value, fallback=plain)
+            json.dumps(made[key], allow_nan=False)
+        except ValueError as error:
+            raise InvalidChunkError(
+                f"metadata[{key!r}] is {value!r:.80}: {error}; leave it out, or use None"
+            ) from error
+    return made
+
+
+def to_node(chunk: Chunk | Hit) -> BaseNode:
+    """Make a node of a chunk or hit: a copy of the one stored; of other chunks, a TextNode."""
+    metadata: dict[str, Any] = deepcopy(chunk.metadata)
+    record = metadata.pop(NODE_KEY, None)
+    if not isinstance(record, dict) or not isinstance(record.get("node"), str):
         if chunk.title:
-            metadata.setdefault(TITLE_KEY, chunk.title)
-        if chunk.document_id is not None:
-            fields["relationships"] = {"SOURCE": {"node_id": chunk.document_id}}
-    kind = _CLASSES.get(fields.pop("class_name", ""), TextNode)
-    fields["relationships"] = {
-        NodeRelationship[name]: [RelatedNodeInfo(**node) for node in related]
-        if isinstance(related, list)
-        else RelatedNodeInfo(**related)
-        for name, related in fields.get("relationships", {}).items()
-    }
+            metadata.setdefault("title", chunk.title)
+        node = TextNode(id_=chunk.id, text=chunk.text, metadata=metadata)
+        if chunk.document_id:
+            source = RelatedNodeInfo(node_id=chunk.document_id)
+            node.relationships[NodeRelationship.SOURCE] = source
+        return node
+    fields = json.loads(record["node"])
+    kind = _KINDS.get(fields.pop("class_name", ""), TextNode)
+    if "metadata" in record:
+        metadata = json.loads(record["metadata"])
     if issubclass(kind, Node):
         fields["text_resource"] = {**fields.get("text_resource", {}), "text": chunk.text}
     else:
         fields["text"] = chunk.text
-    return kind(id_=chunk.id, metadata=metadata, **fields)  # type: ignore[call-arg]  # alias
+    return kind.model_validate({**fields, "id_": node_id_of(chunk), "metadata": metadata})
 
 
-def source_hash(chunk: Chunk) -> str | None:
-    """Return the hash of the document that a chunk was split from, if it came from LlamaIndex."""
-    fields: Any = chunk.metadata.get(NODE_KEY) or {}
-    source: dict[str, str] = fields.get("relationships", {}).get("SOURCE", {})
-    return source.get("hash")
+def write_nodes(
+    index: HebbianIndex,
+    nodes: Sequence[BaseNode],
+    *,
+    replace: bool = False,
+    show_progress: bool = False,
+    batch_size: int | None = None,
+) -> int:
+    """Write nodes with their embeddings, and return how many have text.
+
+    ``replace`` deletes what else their documents have.
+    """
+    if batch_size is not None and (not isinstance(batch_size, int) or batch_size < 1):
+        raise ParameterError(f"insert_batch_size is a whole number from 1, got {batch_size!r:.80}")
+    chunks, seen = list[Chunk](), Counter[tuple[str, str]]()
+    vectors = defaultdict[str, list[list[float]]](list)
+    for at, node in enumerate(listed(nodes)):
+        if not text_of(node).strip():
+            continue
+        try:
+            chunks.append(to_chunk(node, seen))
+        except InvalidChunkError as error:
+            raise InvalidChunkError(f"nodes[{at}]: {error}") from error
+        if node.embedding:
+            text = "\n".join(filter(None, (chunks[-1].title, chunks[-1].text)))
+            vectors[text].append(node.embedding)
+    if n_blank := len(nodes) - len(chunks):
+        logger.warning("%d of %d nodes have no text and were left out", n_blank, len(nodes))
+    embedder = index.embedder
+    if vectors and embedder is None:
+        logger.warning("embeddings of nodes are left out: the index has no embed_model")
+    with embedder.knowing(vectors) if isinstance(embedder, NodeEmbedder) else nullcontext():
+        size = batch_size or max(1, len(chunks))
+        for start in range(0, 0 if replace else len(chunks), size):
+            index.add(chunks[start : start + size], show_progress=show_progress)
+        if replace:
+            index.refresh(chunks)
+    return len(chunks)
 
 
-def lines_of(value: Any) -> list[str]:
-    """Return the entries of a metadata value: of a list, or of a text with one per line."""
-    entries = value.split("\n") if isinstance(value, str) else value
-    if not isinstance(entries, list):
-        return []
-    return [entry for entry in entries if isinstance(entry, str) and entry.strip()]
-
-
-def set_hidden(node: BaseNode, key: str, value: Any) -> None:
-    """Set metadata of a node and exclude it from what models read."""
-    if isinstance(value, list):  # many stores take no lists
-        value = "\n".join(value)
-    node.metadata = {**node.metadata, key: value}
-    for name in ("excluded_embed_metadata_keys", "excluded_llm_metadata_keys"):
-        excluded = getattr(node, name)
-        if key not in excluded:  # a new list, since nodes of one document share theirs
-            setattr(node, name, [*excluded, key])
-
-
-def place_of(node: BaseNode) -> str | None:
-    """Return the path or URL of a node's document, if it has one."""
-    places = (node.metadata.get("file_path"), node.ref_doc_id or node.node_id)
-    return next((place for place in places if is_place(place)), None)
-
-
-def _as_text(value: Any) -> str:
-    """Return a value without a JSON type as text; warn once per type."""
-    kind = type(value)
-    if kind not in _warned_types:
-        _warned_types.add(kind)
-        logger.warning(
-            "metadata of type %s are stored, filtered and returned as text; to avoid that, make "
-            "them a str, number, bool, date, list or dict",
-            kind.__qualname__,
-        )
-    return str(value)
-
-
-def _other_fields(node: BaseNode) -> dict[str, Any]:
-    """Return the fields that a chunk lacks, as JSON, without defaults."""
-    if isinstance(node, IndexNode):  # retrievers look objects up in their object map
-        node = node.model_copy(update={"obj": None})
-    fields = node.model_dump(mode="json", exclude=_CHUNK_FIELDS, exclude_defaults=True)
-    if "text_resource" in fields:
-        resource = fields["text_resource"].items()
-        fields["text_resource"] = {
-            name: value for name, value in resource if name != "text" and value is not None
-        }
-    fields["relationships"] = {
-        relation.name: [_related_fields(node) for node in related]
-        if isinstance(related, list)
-        else _related_fields(related)
-        for relation, related in node.relationships.items()
-    }
-    present = {name: value for name, value in fields.items() if value not in (None, [], {})}
-    return {**present, "class_name": node.class_name()}
-
-
-def _related_fields(related: RelatedNodeInfo) -> dict[str, Any]:
-    fields = related.model_dump(mode="json", exclude_defaults=True)
-    fields.pop("class_name", None)
-    fields["metadata"] = plain(related.metadata, other=_as_text)
-    return {name: value for name, value in fields.items() if value not in (None, {})}
+def in_order(index: HebbianIndex, where: Any = None) -> list[Chunk]:
+    """Return chunks that pass a filter in the order in which they came."""
+    passing = index.ids(where)
+    with index._database.read() as session:
+        rows = dict(session.rows("SELECT id, row FROM $chunk WHERE id = ANY(?)", passing))
+    return index.get(sorted(rows, key=lambda id_: rows[id_]))

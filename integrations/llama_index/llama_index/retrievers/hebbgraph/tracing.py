@@ -1,286 +1,258 @@
-"""LlamaIndex's spans, grouped into requests, and the conversations that requests continue.
+"""What happens below an outermost call of LlamaIndex: recalls, calls of models, the result.
 
-They tell which recalls, prompts and answers belong together.
+Spans say what belongs together, and an event names its span, also long after the span has ended. A
+stream is made after all spans have ended, so what is consumed of it runs in a span of ours.
 """
 
 from __future__ import annotations
 
-import hashlib
-import itertools
+import asyncio
 import logging
+import re
 import threading
-from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import uuid
+from collections import OrderedDict, deque
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from contextvars import Context, copy_context
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from functools import partial
+from typing import Any
 
 from llama_index.core.base.base_retriever import BaseRetriever
-from llama_index.core.base.llms.types import ChatMessage
+from llama_index.core.base.response.schema import AsyncStreamingResponse, StreamingResponse
 from llama_index.core.instrumentation.event_handlers.base import BaseEventHandler
-from llama_index.core.instrumentation.events.base import BaseEvent
+from llama_index.core.instrumentation.events import BaseEvent, exception, llm, synthesis
 from llama_index.core.instrumentation.span_handlers.base import BaseSpanHandler
-from llama_index.core.postprocessor.types import BaseNodePostprocessor
-from llama_index.core.response_synthesizers import BaseSynthesizer, Generation
-from llama_index.core.response_synthesizers.context_only import ContextOnly
-from llama_index.core.response_synthesizers.no_text import NoText
+from llama_index.core.response_synthesizers import BaseSynthesizer
 from llama_index.core.schema import BaseNode
+from llama_index_instrumentation.span import active_span_id
 from pydantic import PrivateAttr
 
-from hebbgraph.citations import Recalled
+from hebbgraph import HebbianIndex, Recall
+from hebbgraph.citations import Passage
+from llama_index.retrievers.hebbgraph.nodes import node_id_of, text_of
+from llama_index.retrievers.hebbgraph.retriever import RecallEvent
 
-__all__ = [
-    "EventHandler",
-    "ModelReply",
-    "PromptHistory",
-    "Request",
-    "SeenRecall",
-    "Span",
-    "SpanTree",
-]
+__all__ = ["Follower", "Trace", "passages_of"]
 
 logger = logging.getLogger(__name__)
 
-_MAX_OPEN = 50_000
-MAX_CLOSED = 2_000
-_MAX_RECALLS = 100
-_MAX_PROMPTS = 200
-#: Conversations remembered, those used last.
-_MAX_CONVERSATIONS = 256
-#: Latest recalls remembered of each.
-_MAX_EARLIER = 8
-#: Fewest messages of a prompt to continue: a question and its sources.
-_MIN_MESSAGES = 2
-
-#: What runs in a span: a ``synthesizer`` that answers from sources, one that returns or ignores
-#: them ``unread``, or a ``retrieval``, within which a model's reply is no answer.
-Kind = Literal["synthesizer", "unread", "retrieval"]
-
-
-@dataclass(frozen=True, slots=True)
-class SeenRecall(Recalled):
-    """A recall, its span, and the nodes that came back."""
-
-    span: Span
-    nodes: list[BaseNode]
-
-    def plain(self) -> Recalled:
-        """Return what may outlive the request."""
-        return Recalled(self.index, self.recall)
+#: Traces that are followed at once.
+_TRACES = 10_000
+#: The user did not wait for the rest of the answer.
+_ABANDONED = (GeneratorExit, asyncio.CancelledError)
+_STARTS = (llm.LLMChatStartEvent, llm.LLMCompletionStartEvent)
+_ENDS = (llm.LLMChatEndEvent, llm.LLMCompletionEndEvent)
+_PARTS_OR_ENDS = (llm.LLMChatInProgressEvent, llm.LLMCompletionInProgressEvent, *_ENDS)
+#: The first line of a passage that the framework or a CitationFormatter numbered.
+_HEAD = re.compile(r"\s*(?:Source \d+:|\[\d+\][^\n]*)\n")
+#: Of each trace the latest are kept.
+_latest = partial(deque[Any], maxlen=200)
 
 
 @dataclass(slots=True)
-class ModelReply:
-    """A reply of a model outside any synthesis, to an agent or directly."""
+class Trace:
+    """What happened below an outermost span: references, read once all has ended."""
 
-    prompt: list[str]
-    message: ChatMessage | None = None
-    text: str = ""
-    structured: Any = None
+    root: str
+    tags: Mapping[str, Any]
+    is_retrieval: bool
+    recalls: deque[RecallEvent] = field(default_factory=_latest)
+    #: Answers of models and their prompts, with those before in the same synthesis.
+    calls: deque[tuple[Any, list[Any]]] = field(default_factory=_latest)
+    sources: deque[BaseNode] = field(default_factory=_latest)
+    output: Any = None
+    is_over: bool = False
+    open: dict[str, tuple[Any, list[Any]]] = field(default_factory=dict)
+    spans: set[str] = field(default_factory=set)
 
 
 @dataclass(slots=True)
-class Request:
-    """Everything below one root span."""
-
-    tags: dict[str, Any]  # instrument tags
-    recalls: list[SeenRecall] = field(default_factory=list)  # the latest
-    last_reply: ModelReply | None = None  # the answer, unless a synthesizer gives one
-    is_answered: bool = False  # by a synthesizer
-    failed: bool = False  # the root span raised
-    taught: set[str] = field(default_factory=set)  # chunks that its answers have taught
-    earlier: Sequence[Recalled] | None = None  # of the conversation that its prompts continue
-    pending: list[Any] = field(default_factory=list)  # answers that its end may replace
-    is_explicit: bool = False  # opened by learner.request(); no answer waits for its end
-
-    def note_recall(self, recall: SeenRecall) -> None:
-        """Note a recall; only the latest are kept."""
-        self.recalls.append(recall)
-        del self.recalls[:-_MAX_RECALLS]
+class _Span:
+    trace: Trace
+    prompts: list[Any] | None = None  # of the synthesis that it belongs to
+    prediction: tuple[str, int] = ("", -1)  # its prompt, and how many calls there were before
 
 
-class Span:
-    """One call of the framework."""
+class Follower(BaseSpanHandler[Any], BaseEventHandler):
+    """Collects traces, and hands each on once all of it has ended."""
 
-    __slots__ = ("id", "kind", "parent", "prompts", "request")
+    _is_own: Callable[[HebbianIndex], bool] = PrivateAttr()
+    _read: Callable[[Trace], None] = PrivateAttr()
+    _spans: dict[str, _Span] = PrivateAttr(default_factory=dict)
+    _traces: OrderedDict[str, Trace] = PrivateAttr(default_factory=OrderedDict)
+    _tracing: Any = PrivateAttr(default_factory=threading.RLock)
 
-    def __init__(
-        self, id_: str, parent: Span | None, kind: Kind | None, tags: Mapping[str, Any] | None
-    ) -> None:
-        self.id = id_
-        self.parent = parent
-        self.kind = kind
-        self.request: Request = Request(dict(tags or {})) if parent is None else parent.request
-        self.prompts: list[str] = []
-
-    def path(self) -> Iterator[Span]:
-        """Yield this span, its parent, and so on to the root."""
-        span: Span | None = self
-        while span is not None:
-            yield span
-            span = span.parent
-
-    def nearest(self, *kinds: Kind) -> Span | None:
-        """Return the innermost span of one of these kinds on the path."""
-        return next((span for span in self.path() if span.kind in kinds), None)
-
-    def path_below(self, *kinds: Kind) -> Iterator[Span]:
-        """Yield the path up to the first span of one of these kinds."""
-        return itertools.takewhile(lambda span: span.kind not in kinds, self.path())
-
-    def note_prompt(self, text: str) -> None:
-        """Note a prompt of a model below this span."""
-        if len(self.prompts) < _MAX_PROMPTS and (not self.prompts or self.prompts[-1] != text):
-            self.prompts.append(text)
-
-
-class SpanTree(BaseSpanHandler[Any]):
-    """The open spans of the process, and the latest closed ones, which late events may name.
-
-    Closed spans of requests that do not matter are dropped. When the root span of one that matters
-    closes, ``on_end`` is called with the request and the span's result.
-    """
-
-    _matters: Callable[[Request], bool] = PrivateAttr()
-    _on_end: Callable[[Request, Any], None] = PrivateAttr()
-    _closed: OrderedDict[str, Span] = PrivateAttr(default_factory=OrderedDict)
-
-    def __init__(
-        self, matters: Callable[[Request], bool], on_end: Callable[[Request, Any], None]
-    ) -> None:
+    def __init__(self, is_own: Callable[[HebbianIndex], bool], read: Callable[[Trace], None]):
         super().__init__()
-        self._matters = matters
-        self._on_end = on_end
+        self._is_own, self._read = is_own, read
 
-    def find(self, id_: str | None) -> Span | None:
-        """Return a span that is open or was closed lately."""
-        return None if id_ is None else self.open_spans.get(id_) or self._closed.get(id_)
+    def new_span(self, id_: str, bound_args: Any, instance: Any = None, parent_span_id: Any = None,
+                 tags: Any = None, **_: Any) -> None:  # fmt: skip
+        """Follow a span."""
+        with self._tracing:
+            parent = self._spans.get(parent_span_id or "")
+            if parent is None:
+                parent = _Span(Trace(id_, tags or {}, isinstance(instance, BaseRetriever)))
+                self._traces[id_] = parent.trace
+                if len(self._traces) > _TRACES:
+                    self._drop(next(iter(self._traces.values())))
+            is_first = parent.prompts is None and isinstance(instance, BaseSynthesizer)
+            self._add(id_, _Span(parent.trace, [] if is_first else parent.prompts))
 
-    def clear(self) -> None:
-        """Forget all spans."""
-        self.open_spans.clear()
-        self._closed.clear()
+    def prepare_to_exit_span(self, id_: str, bound_args: Any, instance: Any = None,
+                             result: Any = None, **_: Any) -> None:  # fmt: skip
+        """Note the end of a span."""
+        with self._tracing:
+            if (span := self._spans.get(id_)) is None:
+                return
+            if id_ == span.trace.root:
+                span.trace.is_over, span.trace.output = True, _output_of(result)
+                self._finish(span.trace)
+            elif id_ not in span.trace.open:
+                self._forget(span.trace, id_)
 
-    def new_span(
-        self,
-        id_: str,
-        bound_args: Any,
-        instance: Any | None = None,
-        parent_span_id: str | None = None,
-        tags: dict[str, Any] | None = None,
-        **kwargs: Any,
-    ) -> Span:
-        """Open a span."""
-        with self.lock:
-            while len(self.open_spans) >= _MAX_OPEN:
-                del self.open_spans[next(iter(self.open_spans))]
-        return Span(id_, self.find(parent_span_id), _kind(instance), tags)
+    def prepare_to_drop_span(self, id_: str, bound_args: Any, instance: Any = None,
+                             err: Any = None, **_: Any) -> None:  # fmt: skip
+        """Note a failure: if the outermost call fails, its answer teaches nothing."""
+        with self._tracing:
+            span = self._spans.get(id_)
+            if span is not None and id_ == span.trace.root and not isinstance(err, _ABANDONED):
+                self._drop(span.trace)
+            else:
+                self.prepare_to_exit_span(id_, bound_args)
 
-    def prepare_to_exit_span(
-        self,
-        id_: str,
-        bound_args: Any,
-        instance: Any | None = None,
-        result: Any | None = None,
-        **kwargs: Any,
-    ) -> Span | None:
-        """Close a span. The end of a root span ends its request."""
-        span: Span | None = self.open_spans.get(id_)
+    def _add(self, id_: str, span: _Span) -> None:
+        self._spans[id_] = span
+        span.trace.spans.add(id_)
+
+    def _forget(self, trace: Trace, id_: str) -> None:
+        """Forget a span, since the outermost one may surround a whole program."""
+        self._spans.pop(id_, None)
+        trace.spans.discard(id_)
+
+    def _drop(self, trace: Trace) -> None:
+        self._traces.pop(trace.root, None)
+        for id_ in trace.spans:
+            self._spans.pop(id_, None)
+
+    def _finish(self, trace: Trace) -> None:
+        if not trace.open and trace.root in self._traces:
+            self._drop(trace)
+            try:
+                self._read(trace)
+            except Exception:  # the dispatcher would swallow it
+                logger.exception("an answer could not be read")
+
+    def handle(self, event: BaseEvent, **_: Any) -> None:
+        """Note an event within a span that is followed."""
+        id_ = event.span_id or ""
+        with self._tracing:
+            if (span := self._spans.get(id_)) is None:
+                return
+            # A workflow opens its outermost span outside of its caller's tags.
+            trace = span.trace
+            trace.tags = {**event.tags, **trace.tags}
+            said, prompts = trace.open.get(id_, (None, None))
+            if isinstance(event, RecallEvent):
+                trace.recalls += [event] if self._is_own(event.index) else []
+            elif isinstance(event, _STARTS):
+                is_chat = isinstance(event, llm.LLMChatStartEvent)
+                prompt: Any = event.messages if is_chat else event.prompt  # type: ignore[union-attr]
+                trace.open[id_] = None, _prompts(span, prompt)
+            elif isinstance(event, _PARTS_OR_ENDS) and prompts is not None:
+                made: Any = event.response
+                made = getattr(made, "message", None) or getattr(made, "text", None)
+                trace.open[id_] = made or said, prompts
+                if isinstance(event, _ENDS):
+                    self._end(trace, id_)
+            elif isinstance(event, exception.ExceptionEvent) and prompts is not None:
+                trace.open[id_] = said if isinstance(event.exception, _ABANDONED) else None, prompts
+                self._end(trace, id_)
+            elif isinstance(event, synthesis.SynthesizeEndEvent):
+                self._note_response(span, event.response)
+            elif isinstance(event, llm.LLMPredictStartEvent):
+                text = event.template.format(**(event.template_args or {}))
+                span.prediction = text, len(trace.calls)
+            elif isinstance(event, llm.LLMPredictEndEvent):
+                text, n_before = span.prediction
+                if n_before == len(trace.calls):  # the model's own methods report nothing
+                    trace.calls.append((event.output, _prompts(span, text)))
+
+    def _end(self, trace: Trace, id_: str) -> None:
+        with self._tracing:
+            said, prompts = trace.open.pop(id_, (None, []))
+            if said is not None:
+                trace.calls.append((said, prompts))
+            if trace.is_over:
+                self._forget(trace, id_)
+                self._finish(trace)
+
+    def _note_response(self, span: _Span, response: Any) -> None:
+        """Note the sources of a synthesis; follow a stream, which is the object that users get."""
+        span.trace.sources.extend(r.node for r in getattr(response, "source_nodes", None) or ())
+        if isinstance(response, StreamingResponse | AsyncStreamingResponse):
+            self._add(id_ := f"hebbgraph-stream-{uuid.uuid4()}", _Span(span.trace, span.prompts))
+            span.trace.open[id_] = None, []
+            is_async = isinstance(response, AsyncStreamingResponse)
+            follow: Any = self._afollowed if is_async else self._followed
+            response.response_gen = follow(response.response_gen, span.trace, id_)
+
+    def _followed(self, stream: Any, trace: Trace, id_: str) -> Iterator[str]:
+        context = _context_of(id_)
         try:
-            if span is not None and self._matters(span.request):
-                self._closed[id_] = span
-                while len(self._closed) > MAX_CLOSED:
-                    self._closed.popitem(last=False)
-                if span.parent is None:
-                    self._on_end(span.request, result)
-        except Exception:  # the dispatcher would swallow it
-            logger.exception("the end of %s could not be handled", id_)
-        return span
+            while (part := context.run(next, stream, None)) is not None:
+                yield part
+        finally:
+            stream.close()
+            self._end(trace, id_)
 
-    def prepare_to_drop_span(
-        self,
-        id_: str,
-        bound_args: Any,
-        instance: Any | None = None,
-        err: BaseException | None = None,
-        **kwargs: Any,
-    ) -> Span | None:
-        """Close a span that raised. If it is a root span, nobody got an answer."""
-        if (span := self.find(id_)) is not None and span.parent is None:
-            span.request.last_reply = None
-            span.request.failed = True
-        return self.prepare_to_exit_span(id_, bound_args, instance)
+    async def _afollowed(self, stream: Any, trace: Trace, id_: str) -> AsyncIterator[str]:
+        async def following() -> Any:
+            return await anext(stream, None)
 
-
-def _kind(instance: object) -> Kind | None:
-    if isinstance(instance, BaseSynthesizer):
-        is_unread = isinstance(instance, NoText | ContextOnly | Generation)
-        return "unread" if is_unread else "synthesizer"
-    if isinstance(instance, BaseRetriever | BaseNodePostprocessor):
-        return "retrieval"
-    return None
-
-
-class EventHandler(BaseEventHandler):
-    """Passes LlamaIndex's events to a callable and logs its exceptions."""
-
-    _handle: Callable[[BaseEvent], None] = PrivateAttr()
-
-    def __init__(self, handle: Callable[[BaseEvent], None]) -> None:
-        super().__init__()
-        self._handle = handle
-
-    def handle(self, event: BaseEvent, **kwargs: Any) -> None:
-        """Pass an event on."""
+        context = _context_of(id_)
         try:
-            self._handle(event)
-        except Exception:  # the dispatcher would swallow it
-            logger.exception("%s could not be handled", type(event).__name__)
+            while (part := await asyncio.create_task(following(), context=context)) is not None:
+                yield part
+        finally:
+            await stream.aclose()
+            self._end(trace, id_)
 
 
-class PromptHistory:
-    """The latest recalls of conversations, which are recognised by the messages of their prompts.
-
-    An agent's memory, or its context, gives a model the messages of earlier turns again, with
-    their sources. So the next prompt starts with the whole prompt of the last turn.
-
-    Examples
-    --------
-    >>> history = PromptHistory()
-    >>> turn = ["Cite your sources.", "Who built the Petrel?", "[k7] Ida Moss built the Petrel."]
-    >>> history.note(turn, [])
-    >>> history.find([*turn, "Ida Moss [k7].", "When?"])
-    []
-    >>> history.find(["Cite.", "Who?"]) is None
-    True
-    """
-
-    def __init__(self) -> None:
-        self._by_digest: OrderedDict[bytes, list[Recalled]] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def find(self, messages: Sequence[str]) -> list[Recalled] | None:
-        """Return the recalls of the conversation that these messages continue, if there is one."""
-        if not self._by_digest:
-            return None
-        with self._lock:
-            known = [self._by_digest.get(digest) for digest in _prefix_digests(messages)]
-        return next((recalls for recalls in reversed(known) if recalls is not None), None)
-
-    def note(self, messages: Sequence[str], recalls: Sequence[Recalled]) -> None:
-        """Remember the prompt of a turn, and the recalls of its conversation, oldest first."""
-        digests = list(_prefix_digests(messages))
-        with self._lock:
-            if digests:
-                self._by_digest[digests[-1]] = list(recalls[-_MAX_EARLIER:])
-                self._by_digest.move_to_end(digests[-1])
-            while len(self._by_digest) > _MAX_CONVERSATIONS:
-                self._by_digest.popitem(last=False)
+def _context_of(id_: str) -> Context:
+    context = copy_context()
+    context.run(active_span_id.set, id_)
+    return context
 
 
-def _prefix_digests(messages: Sequence[str]) -> Iterator[bytes]:
-    """Yield a digest of each long enough prefix, the shortest first."""
-    digest = hashlib.sha256()
-    for count, message in enumerate(messages, 1):
-        digest.update(hashlib.sha256(message.encode("utf-8", "replace")).digest())
-        if count >= _MIN_MESSAGES:
-            yield digest.copy().digest()
+def _prompts(span: _Span, prompt: Any) -> list[Any]:
+    """Return a prompt, behind those before it in the same synthesis."""
+    if span.prompts is None:
+        return [prompt]
+    if prompt not in span.prompts:  # a model's chat may call its own complete
+        span.prompts.append(prompt)
+    return list(span.prompts)
+
+
+def _output_of(result: Any) -> Any:
+    """Return what an engine, an agent or a workflow answered; None of a stream."""
+    parts = (getattr(result, name, None) for name in ("response", "result", "message"))
+    found = next((part for part in parts if part is not None and not callable(part)), None)
+    return result if found is None and isinstance(result, str) else found
+
+
+def passages_of(sources: Iterable[BaseNode], recalls: Sequence[Recall]) -> list[Passage]:
+    """Return other texts under which chunks were shown: parts, windows, with metadata."""
+    hits = [hit for recall in recalls for hit in recall.hits]
+    by_node = {node_id_of(hit): hit for hit in hits}
+    squashed = [(" ".join(hit.text.split()), hit) for hit in hits]
+    passages = dict[tuple[str, str], Passage]()
+    for node in sources:
+        text = _HEAD.sub("", text_of(node), count=1).strip()
+        part = " ".join(text.split())
+        holders = (hit for whole, hit in squashed if part in whole)
+        hit = by_node.get(node.node_id) or next(holders, None)
+        if part and hit is not None and text != hit.text.strip():
+            passages[hit.id, text] = Passage(hit.id, text)
+    return list(passages.values())

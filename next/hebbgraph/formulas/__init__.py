@@ -1,1 +1,0 @@
-"""Formulas as pure functions on arrays; each says where it comes from."""

@@ -1,3 +1,0 @@
-"""The version, of which results keep a note."""
-
-__version__ = "0.1.0"

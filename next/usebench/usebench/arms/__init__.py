@@ -1,1 +1,0 @@
-"""Simple ways to learn from citations, each in a few lines: what a clever one has to beat."""

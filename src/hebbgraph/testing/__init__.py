@@ -1,1 +1,0 @@
-"""Test helpers and suites for your own strategies, stores and adapters."""

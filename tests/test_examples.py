@@ -1,0 +1,38 @@
+"""Each example runs as it stands, offline, and is short."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+IMPORTED = ("src", "integrations/langchain", "integrations/llama_index")
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+def test_an_example_runs(example: Path, tmp_path: Path) -> None:
+    assert len(example.read_text("utf-8").splitlines()) <= 60
+    path = os.pathsep.join(str(ROOT / name) for name in IMPORTED)
+    env = {**os.environ, "PYTHONPATH": path, "HF_HUB_OFFLINE": "1"}
+    command = [sys.executable, str(example)]
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
+    assert not list(tmp_path.iterdir())
+    if example.stem == "demo":
+        fails_is_taught_and_succeeds(done.stdout)
+
+
+def fails_is_taught_and_succeeds(said: str) -> None:
+    """In the library, and in both frameworks."""
+    core, langchain, llama_index = said.split("——")[::2]
+    before, after = core.split("That is taught.")
+    assert "Cancelling  " not in before
+    assert "1. Cancelling  " in after
+    for framework in (langchain, llama_index):
+        assert framework.index("before: ['late'") < framework.index("after:  ['deposit'")

@@ -1,1 +1,0 @@
-"""Retrievers that pass feedback over, and other people's memories."""

@@ -1,1 +1,0 @@
-"""Sets: one layout, and a builder for each source."""
