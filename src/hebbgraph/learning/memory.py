@@ -209,7 +209,7 @@ def _dots(
     """
     n_texts = int(session.meta.get("taught", "0"))
     keys = np.concatenate((cues.keys, path.keys)).tolist()
-    edges = cache.known("edges", keys, partial(_edges, session, n_texts), 500)
+    edges = cache.known("edges", keys, partial(_edges, session, n_texts, cache), 500)
     dots = []
     for part in (cues, path):
         rarity = cue_rarity(np.array([edges[cue].led for cue in part.keys.tolist()]), n_texts)
@@ -232,7 +232,7 @@ class _Edges(NamedTuple):
     weights: NDArray[np.int64] = np.empty(0, np.int64)
 
 
-def _edges(session: Session, n_texts: int, cues: list[int]) -> dict[int, _Edges]:
+def _edges(session: Session, n_texts: int, cache: Cache, cues: list[int]) -> dict[int, _Edges]:
     edges = dict.fromkeys(cues, _Edges(0))
     if n_texts > _MOST_LED:
         sql = "SELECT cue, sum(n) FROM $learned WHERE cue = ANY(?) GROUP BY cue"
@@ -245,6 +245,7 @@ def _edges(session: Session, n_texts: int, cues: list[int]) -> dict[int, _Edges]
     for cue, parts in blocks.items():
         texts, weights = (np.concatenate(column) for column in zip(*parts, strict=True))
         edges[cue] = _Edges(len(texts), texts, weights)
+        cache.size += 12 * len(texts)
     return edges
 
 
