@@ -212,3 +212,17 @@ def test_wrong_filters_are_filter_errors(ships: HebbianIndex, where: Any) -> Non
     with pytest.raises(FilterError):
         ships.delete(where=where)
     assert len(ships.ids()) == 8
+
+
+@pytest.mark.parametrize(("levels", "passes"), [(30, True), (31, False)])
+def test_a_filter_is_as_deep_as_a_recall_can_record(levels: int, passes: bool) -> None:
+    where: dict[str, Any] = {"year": {"$in": [1871]}}
+    for _ in range(levels):
+        where = {"$and": [where]}
+    with HebbianIndex.open(":memory:") as index:
+        index.add([{"id": "1", "text": "Moss built it.", "metadata": {"year": 1871}}])
+        if passes:
+            assert [hit.id for hit in index.recall("Moss", where=where)] == ["1"]
+        else:
+            with pytest.raises(FilterError):
+                index.recall("Moss", where=where)

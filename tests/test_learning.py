@@ -381,6 +381,36 @@ def test_lessons_travel_as_lines_of_json(index: HebbianIndex, tmp_path: Path) ->
         assert [ranked(other, q) for q in QUESTIONS] == [ranked(index, q) for q in QUESTIONS]
 
 
+def test_a_lesson_that_a_file_holds_twice_is_taught_once(
+    index: HebbianIndex, tmp_path: Path
+) -> None:
+    index.reinforce(index.recall(QUESTIONS[0]), cited=["c0"])
+    path = tmp_path / "lessons.jsonl"
+    index.export_lessons(path)
+    path.write_text(2 * path.read_text())
+    with HebbianIndex.open(":memory:") as other:
+        other.add(CHUNKS)
+        assert other.import_lessons(path) == 1
+        assert learned_rows(other) == learned_rows(index)
+
+
+def test_no_recall_is_kept_under_an_empty_name(index: HebbianIndex) -> None:
+    recall = index.recall(QUESTIONS[0])
+    index.keep(recall)
+    assert [kept.id for kept in index.kept(recall.id)] == [recall.id]
+    assert index.kept("") == []
+
+
+def test_a_hit_that_lessons_alone_brought_says_so(index: HebbianIndex) -> None:
+    index.reinforce(index.recall("gizmo frobs", k=3), cited=["c3"])
+    first = index.recall("gizmo frobs", k=3)[0]
+    assert (first.id, first.untaught, first.why) == (
+        "c3",
+        0.0,
+        "raised by lessons; lacks gizmo, frobs",
+    )
+
+
 @pytest.mark.parametrize(
     "change",
     [

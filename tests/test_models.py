@@ -197,6 +197,18 @@ def test_strange_tags_of_a_tagger_harm_nothing(tmp_path: Path, tag: str) -> None
         assert index.doctor() == []
 
 
+def test_explain_knows_the_tags_that_a_tagger_named() -> None:
+    tagger = _Tagger(lambda chunks: [["Harbour"]] * len(chunks))
+    tagger.tag_question = lambda _: ["Harbour", "Petrel"]  # type: ignore[attr-defined]
+    with HebbianIndex.open(":memory:", tagger=tagger) as index:
+        index.add(CORPUS)
+        recall = index.recall("Which vessel is it about?", k=3)
+        explained = [index.explain(recall, hit.id) for hit in recall]
+        assert [(hit.rank, hit.score) for hit in explained] == [
+            (hit.rank, hit.score) for hit in recall
+        ]
+
+
 @pytest.mark.parametrize("answer", [_raises, lambda _: None, lambda _: [5], lambda _: ["\ud800"]])
 def test_tagger_that_fails_on_questions_leaves_a_note_or_is_named(answer: Any) -> None:
     tagger = _Tagger(lambda chunks: [["Harbour"]] * len(chunks))

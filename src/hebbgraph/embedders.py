@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.errors import EmbeddingError, MissingExtraError, ParameterError
+from hebbgraph.errors import EmbeddingError, MissingExtraError, ParameterError, brief
 from hebbgraph.protocols import Embedder
 from hebbgraph.records import Chunk
 from hebbgraph.text.blocks import count_tokens
@@ -77,9 +77,8 @@ def _asked(embedder: Embedder, ask: Any, expected: int) -> NDArray[np.float32]:
     try:
         return _unit(ask(), expected)
     except Exception as error:
-        reason = " ".join(f"{type(error).__name__}: {error}".split())[:300]
         raise EmbeddingError(
-            f"the embedder {embedder_name(embedder)!r} failed: {reason}"
+            f"the embedder {embedder_name(embedder)!r} failed: {brief(error)}"
         ) from error
 
 

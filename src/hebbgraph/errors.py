@@ -77,3 +77,8 @@ class DiskFullError(StorageError):
 
 class ConnectionLostError(StorageError):
     """The database server cannot be reached, or the connection broke."""
+
+
+def brief(error: BaseException) -> str:
+    """Return the type and the message of an error on one line."""
+    return " ".join(f"{type(error).__name__}: {error}".split())[:300]

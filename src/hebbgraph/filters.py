@@ -34,7 +34,7 @@ from hebbgraph.store.schema import LONG
 
 __all__ = ["Rows", "rows_passing"]
 
-_DEEPEST = 32
+_DEEPEST = 30  # each is two levels of JSON
 _COMPARISONS = {"$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
 _NEGATED = {"$ne": "$eq", "$nin": "$in"}
 _COLUMNS = {"$id": "id", "$document_id": "document_id"}

@@ -118,6 +118,17 @@ def test_a_file_that_fails_keeps_its_former_passages(folder: Path, index: Hebbia
     assert index.documents() == {}
 
 
+def test_a_file_that_is_not_read_counts_as_done(folder: Path, index: HebbianIndex) -> None:
+    for file in folder.rglob("*"):
+        if file.is_file():
+            file.unlink()
+    (folder / "a.md").write_text("Owls hunt voles at night.")
+    (folder / "b.md").write_text("")
+    seen: list[tuple[int, int]] = []
+    ingest([folder], index, show_progress=lambda done, of: seen.append((done, of)))
+    assert seen == [(1, 2), (2, 2)]
+
+
 def test_an_upload_replaces_the_document_of_its_place(folder: Path, index: HebbianIndex) -> None:
     write(folder, "docs/ping.md", "# Ping\n\nOne.")
     ingest(["docs"], index)

@@ -11,7 +11,7 @@ from hebbgraph import Chunk, HebbianIndex, Recall
 from hebbgraph import Hit as Found
 from hebbgraph.formulas.spreading_step import SpreadingParameters
 from hebbgraph.text.characters import is_unspaced
-from hebbgraph.text.query import function_words, query_terms
+from hebbgraph.text.query import SENTENCE_END, function_words, query_terms
 from hebbgraph.text.tokens import lexical_terms, phrase_key, tokenize
 from hebbgraph_server.models import Hit, Hop, Mark, Passage, Quote, Word
 
@@ -20,7 +20,6 @@ _MAX_SHOWN, _MAX_QUOTE = 20_000, 240
 #: What may be a word: parts joined by punctuation are tried one by one, then together.
 _PIECE = re.compile(r"[^\W_]+(?:[-._&+#'’/:]+[^\W_]+|[+#]+(?!\w))*")
 _PART = re.compile(r"[^\W_]+")
-_SENTENCE = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？।؟])|\n+")
 #: A passage is close in meaning from here on.
 _CLOSE = 0.5
 #: Metadata that answers give in fields of their own, or that serve the splitter alone.
@@ -162,7 +161,7 @@ class Explainer:
         title = passage.title or " ".join(passage.text[:_MAX_QUOTE].split())[:60]
         quote = Quote(id=passage.id, title=title, place=passage.document_id)
         quote.rank = passage.rank if isinstance(passage, Found) else None
-        sentences = _SENTENCE.split(f"{passage.text[:_MAX_SHOWN]}\n{passage.title}")
+        sentences = SENTENCE_END.split(f"{passage.text[:_MAX_SHOWN]}\n{passage.title}")
         for sentence in sentences if key.strip() else ():
             if key in f" {' '.join(tokenize(sentence))} ":
                 terms = dict.fromkeys(lexical_terms(tokenize(tag), language), 1.0)

@@ -132,7 +132,7 @@ def ingest(
             except (HebbgraphError, ImportError) as error:
                 reason = str(error).removeprefix(f"{place}: ")
                 (skipped if reason.startswith(_NO_FAULT) else failed)[place] = reason
-                continue
+                chunks, is_known = [], True  # what is stored of it stays
             if chunks:
                 batch += chunks
                 done.append(place)

@@ -5,7 +5,7 @@ answers the query; activation measures how well the chunk is connected to what t
 The two combine like independent causes (noisy-or), so neither needs rescaling, and the graph
 never outvotes good direct evidence:
 
-.. math:: score(c) = 1 - \bigl(1 - \delta f(c)^a\bigr)\bigl(1 - \frac{x(c)}{x(c) + \kappa}\bigr)
+.. math:: score(c) = 1 - \bigl(1 - \delta f(c)^a\bigr)(1 - \frac{\gamma x(c)}{x(c) + \kappa})
 
 where :math:`f` is the direct evidence and :math:`x` the activation credited to the chunk. Direct
 evidence is scaled so that the best chunk has 1, even if that chunk holds only part of the
@@ -14,7 +14,7 @@ spread over several chunks. Then :math:`\delta` falls below 1: by ``doubt`` time
 title, times the share of the question that the best chunk lacks.
 
 How far the graph is trusted depends on the kind of edge and on the history of the mass;
-no constant is fitted to a corpus.
+of its constants only the weight :math:`\gamma` of the graph is fitted, by lessons.
 
 *Edges.* A tag that is a chunk's title (or, without one, the name that the chunk opens by defining)
 says what the chunk is about; a mentioned tag says little. Mass crosses a tag in three ways: along a

@@ -13,7 +13,7 @@ from hebbgraph.arrays import FloatArray, IntArray, is_in_sorted, unique_inverse
 
 __all__ = ["DENSE_SHARE", "Evidence", "fuse"]
 
-#: The share of vectors in direct evidence, for all corpora.
+#: The share of vectors in direct evidence, until lessons move it.
 DENSE_SHARE = 0.55
 
 #: Maps chunks to their cosine with the query, or to evidence derived from it.

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import closing
+from itertools import compress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from hebbgraph.errors import ParameterError, StorageError
 from hebbgraph.filters import rows_passing
@@ -121,8 +124,8 @@ class AskingVerbs(OpenNamespace):
                 stored = chunks_by_id(session, [id_ for _, id_ in found])
                 return [id_ for _, id_ in found if where(stored[id_].chunk())]
             passing, _ = rows_passing(session, where)
-        chosen = set(passing.rows.tolist())
-        return [id_ for row, id_ in found if (row in chosen) is not passing.all_but]
+        passes = passing(np.array([row for row, _ in found], np.int64))
+        return [id_ for _, id_ in compress(found, passes)]
 
     def documents(self) -> dict[str, int]:
         """Return the documents of the index, sorted, and how many chunks each has."""

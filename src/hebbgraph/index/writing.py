@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
+
 from hebbgraph.errors import ParameterError
 from hebbgraph.filters import rows_passing
 from hebbgraph.index.session import OpenNamespace, listed
@@ -123,9 +125,8 @@ class WritingVerbs(OpenNamespace):
                 sets.append({row for (row,) in of_document})
             if where is not None:
                 passing, _ = rows_passing(session, where)
-                every = {row for (row,) in session.rows("SELECT row FROM $chunk")}
-                chosen = set(passing.rows.tolist())
-                sets.append(every - chosen if passing.all_but else chosen & every)
+                rows = np.array(session.rows("SELECT row FROM $chunk"), np.int64).reshape(-1)
+                sets.append(set(rows[passing(rows)].tolist()))
             return set.intersection(*sets)
 
         report, removed = self._loader.add((), lost=lost)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hebbgraph.embedders import embed_passages, embedder_name
-from hebbgraph.errors import EmbeddingError, ParameterError, TaggingError
+from hebbgraph.errors import EmbeddingError, ParameterError, TaggingError, brief
 from hebbgraph.ingest.prepare import Prepared, prepare
 from hebbgraph.ingest.tagging import complete, is_complete
 from hebbgraph.ingest.writing import write_batch
@@ -169,13 +169,12 @@ class Loader:
     @staticmethod
     def _ask_tagger(tagger: Tagger, chunks: list[Chunk]) -> list[Any]:
         try:
-            tags = [tuple(map(storable, _tags_of(found))) for found in tagger(chunks)]
+            tags = [tuple(map(storable, _checked_tags(found))) for found in tagger(chunks)]
         except TaggingError:
             raise
         except Exception as error:
-            reason = " ".join(f"{type(error).__name__}: {error}".split())[:300]
             raise TaggingError(
-                f"the tagger failed: {reason}; batches before this one are "
+                f"the tagger failed: {brief(error)}; batches before this one are "
                 "stored, so run the call again"
             ) from error
         if len(tags) != len(chunks):
@@ -229,7 +228,7 @@ def _preparer(settings: Settings, workers: int | None) -> Iterator[_Prepare]:
         yield lambda chunks, tags: list(pool.map(one, chunks, tags, chunksize=100))
 
 
-def _tags_of(returned: Iterable[str]) -> list[str]:
+def _checked_tags(returned: Iterable[str]) -> list[str]:
     """Return a tagger's tags of one chunk; the usual mistake is one str for each chunk."""
     tags = [returned] if isinstance(returned, str) else list(returned)
     if isinstance(returned, str) or not all(isinstance(tag, str) for tag in tags):

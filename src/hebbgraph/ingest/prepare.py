@@ -69,11 +69,7 @@ def prepare(chunk: Chunk, tagged: Iterable[str] | None, settings: Settings) -> P
 
 
 def pack_proposed(terms: Sequence[tuple[int, int]]) -> bytes:
-    """Return proposals, as (term, code), as the column ``proposed`` holds them.
-
-    >>> unpack_proposed(pack_proposed([(7, TITLE), (9, GIVEN)]))
-    [(7, 0), (9, 1)]
-    """
+    """Return proposals, as (term, code), as the column ``proposed`` holds them."""
     return b"".join(map(_PAIR.pack, *zip(*terms, strict=True))) if terms else b""
 
 

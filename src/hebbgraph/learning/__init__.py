@@ -6,5 +6,6 @@
 ``fitting``     how far learning is trusted, by exams
 ``teaching``    what the verbs of the index call: teach, forget, list
 ``memory``      what past lessons say of a question
+``graph``       tags and their edges, for people
 =============== =====================================================================
 """

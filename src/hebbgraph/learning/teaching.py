@@ -237,7 +237,7 @@ def import_lessons(database: Database, lines: Iterable[str], *, quorum: int) -> 
         with database.write() as session:
             sql = "SELECT id FROM $lesson WHERE id = ANY(?)"
             held = {id_ for (id_,) in session.rows(sql, [row.id for row in batch])}
-            new = [row for row in batch if row.id not in held]
+            new = list({row.id: row for row in batch if row.id not in held}.values())
             add_lessons(session, new, quorum=quorum)
         n += len(new)
     return n
@@ -286,6 +286,6 @@ def keep(session: Session, recall: Recall, answer: str | None) -> None:
 
 def kept(session: Session, id_: str) -> list[Recall]:
     """Return the recalls that were kept under their own id, or that of an answer."""
-    sql = "SELECT id, body FROM $kept WHERE id = ? OR answer = ? ORDER BY seq"
+    sql = "SELECT id, body FROM $kept WHERE ? IN (id, answer) AND ? <> '' ORDER BY seq"
     found = dict(session.rows(sql, id_, id_))
     return [Recall.model_validate_json(body) for body in found.values()]

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hebbgraph.embedders import embed_question, embedder_name, unit_vector
-from hebbgraph.errors import NotFoundError, ParameterError
+from hebbgraph.errors import NotFoundError, ParameterError, brief
 from hebbgraph.formulas.confidence import NOTHING_KNOWN
 from hebbgraph.protocols import Embedder
 from hebbgraph.recall.hits import cut, filled_up, make_hits, numbered, where_callable
@@ -86,14 +86,13 @@ class Recaller:
         with self._database.read() as session:
             snapshot = Snapshot(session, self._caches, self._settings.stop_tags)
             passing, misfits = snapshot.passing(None if callable(where) else where)
+            rows = rows_of(session, scores) if scores else {}
             asked = read_question(
                 snapshot,
                 text,
                 self._settings.language,
                 vector=unit,
-                seeds=None
-                if scores is None
-                else {row: scores[id_] for id_, row in rows_of(session, scores).items()},
+                seeds=None if scores is None else {row: scores[i] for i, row in rows.items()},
                 tags=tags,
             )
             search, most = self._search(session, unit), MAX_K if callable(where) else depth
@@ -134,7 +133,9 @@ class Recaller:
                 raise NotFoundError(f"the index holds no chunk {chunk_id!r}")
             snapshot = Snapshot(session, self._caches, self._settings.stop_tags)
             passing, _ = snapshot.passing(where)
-            asked = read_question(snapshot, recall.question, self._settings.language, vector=unit)
+            tags = [cue.tag for cue in recall.cues]  # a tagger may have named some of them
+            language = self._settings.language
+            asked = read_question(snapshot, recall.question, language, vector=unit, tags=tags)
             search = self._search(session, unit)
             request = Request(snapshot, asked, self._settings, MAX_K, passing, search)
             ranking = cut(request, ranker.rank(request), MAX_K)
@@ -185,8 +186,7 @@ class Recaller:
         try:
             return list(map(str, self._tag_question(text)))
         except Exception as error:
-            reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
-            notes.append(f"no tags by the tagger: {reason}")
+            notes.append(f"no tags by the tagger: {brief(error)}")
             return []
 
     # -- within it --------------------------------------------------------------------

@@ -180,6 +180,7 @@ def first_by_id(
     if len(tied):
         places = np.unique(np.concatenate((tied, tied + 1)))
         ids = snapshot.ids(rows[at[places]])
-        order = sorted(places.tolist(), key=lambda i: (-scores[at[i]], ids[int(rows[at[i]])]))
+        known = [ids.get(row, "") for row in rows[at].tolist()]  # "" for one that is not there
+        order = sorted(places.tolist(), key=lambda i: (-scores[at[i]], known[i]))
         at[places] = at[order]
     return at[:n]

@@ -114,7 +114,7 @@ class Hit(Record):
         Examples
         --------
         >>> Hit(id="a", score=0.9, rank=1, has=("publish", "package"), lacks=("executable",)).why
-        'has publish, package; lacks executable'
+        'has publish, package; raised by lessons; lacks executable'
         """
         parts = []
         if self.has:
@@ -124,6 +124,8 @@ class Hit(Record):
         over = [step.value for step in self.path if step.kind == "tag"]
         if over:
             parts.append(f"reached over {', '.join(f'«{tag}»' for tag in over)}")
+        if self.score > self.untaught + 1e-6:
+            parts.append("raised by lessons")
         if self.lacks:
             parts.append(f"lacks {', '.join(self.lacks)}")
         return "; ".join(parts) or "fills up the list"

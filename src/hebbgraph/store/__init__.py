@@ -79,8 +79,6 @@ def namespaces_at(path: str | Path) -> list[str]:
 def file_name(namespace: str) -> str:
     """Return the name of a namespace's file, different for each, on any file system.
 
-    Examples
-    --------
     >>> file_name("default"), file_name("Anna/7")
     ('default.sqlite3', '%41nna%2F7.sqlite3')
     """

@@ -147,8 +147,6 @@ def facts_of(metadata: Mapping[str, JsonValue]) -> Iterator[Fact]:
 
     An empty list or object, and None, are a fact without number and string.
 
-    Examples
-    --------
     >>> list(facts_of({"year": 1871, "author": {"name": "Ida"}, "tags": ["ice"], "draft": True}))
     [('year', 1871, None), ('author.name', None, 'Ida'), ('tags[]', None, 'ice'), \
 ('draft', 1, 'bool')]

@@ -1,4 +1,4 @@
-"""Pass 1: the phrases that one chunk proposes as tags, judged by its own text alone."""
+"""The phrases that one chunk proposes as tags, judged by its own text alone."""
 
 from __future__ import annotations
 

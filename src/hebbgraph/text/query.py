@@ -12,9 +12,9 @@ from hebbgraph.records.base import MAX_QUESTION
 from hebbgraph.text.syllables import is_syllabic, syllabic_terms
 from hebbgraph.text.tokens import STOP_WORDS, lexical_terms, tokenize, word_set
 
-__all__ = ["function_words", "is_code", "query_terms", "usable_question"]
+__all__ = ["SENTENCE_END", "function_words", "is_code", "query_terms", "usable_question"]
 
-_SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？।؟])|\n+")
+SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？।؟])|\n+")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _OTHER_SCRIPTS = ("russian", "greek", "arabic", "hindi")
 _FUNCTION_WORDS = word_set("asking").union(*(STOP_WORDS[name] for name in _OTHER_SCRIPTS))
@@ -70,7 +70,7 @@ def query_terms(query: str, language: str, *, limit: int = 512) -> dict[str, flo
     ['who', 'was', 'it']
     """
     ignored = function_words(language)
-    sentences = [tokenize(sentence) for sentence in _SENTENCE_END.split(query)]
+    sentences = [tokenize(sentence) for sentence in SENTENCE_END.split(query)]
     counts: Counter[str] = Counter()
     sentence_counts: Counter[str] = Counter()
     content = [[token for token in tokens if token not in ignored] for tokens in sentences]
