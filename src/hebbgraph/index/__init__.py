@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from hebbgraph.errors import NotAnIndexError, ParameterError
 from hebbgraph.index.asking import AskingVerbs
@@ -71,21 +72,22 @@ class HebbianIndex(WritingVerbs, AskingVerbs, TeachingVerbs):
         Raises
         ------
         ParameterError
-            If the index was built with other settings.
+            If a model or settings are of another type, or those that it was built with differ.
         NotFoundError
             If there is no index, and ``read_only``.
         StorageError
             If the database cannot be used; see :mod:`hebbgraph.errors`.
         """
-        wait = (settings or Settings()).wait
-        database = open_database(path, namespace, wait=wait, read_only=read_only)
+        _check_models(embedder, tagger, settings)
+        settings = settings or Settings()
+        database = open_database(path, namespace, wait=settings.wait, read_only=read_only)
         try:
             with database.read() as session:
                 meta = session.meta
             if "settings" not in meta and not read_only:
                 with database.write() as session:
                     if "settings" not in session.meta:
-                        write_meta(session, _first_meta(namespace, settings or Settings()))
+                        write_meta(session, _first_meta(namespace, settings))
                     meta = session.meta
             used = _agreed(meta, settings, str(path))
         except BaseException:
@@ -149,6 +151,18 @@ class HebbianIndex(WritingVerbs, AskingVerbs, TeachingVerbs):
     areinforce = in_thread(TeachingVerbs.reinforce)
 
 
+def _check_models(embedder: object, tagger: object, settings: object) -> None:
+    """Raise ParameterError unless these can do what they are for."""
+    kind: Any
+    for name, given, kind, example in (
+        ("embedder", embedder, Embedder, "SentenceTransformerEmbedder(name)"),
+        ("tagger", tagger, Callable, "LLMTagger(ask)"),
+        ("settings", settings, Settings, "Settings(quorum=2)"),
+    ):
+        if given is not None and (isinstance(given, type) or not isinstance(given, kind)):
+            raise ParameterError(f"{name} cannot be {given!r:.80}; write {name}={example}")
+
+
 def _first_meta(namespace: str, settings: Settings) -> dict[str, str]:
     return {
         "schema_version": str(SCHEMA_VERSION),
@@ -158,7 +172,7 @@ def _first_meta(namespace: str, settings: Settings) -> dict[str, str]:
     }
 
 
-def _agreed(meta: dict[str, str], settings: Settings | None, path: str) -> Settings:
+def _agreed(meta: dict[str, str], settings: Settings, path: str) -> Settings:
     """Return the settings to use; raise ParameterError where they differ from the stored ones."""
     if (version := meta.get("schema_version", str(SCHEMA_VERSION))) != str(SCHEMA_VERSION):
         raise NotAnIndexError(
@@ -166,8 +180,6 @@ def _agreed(meta: dict[str, str], settings: Settings | None, path: str) -> Setti
             "hebbgraph that made it"
         )
     built = loaded(meta.get("settings", "{}"))
-    if settings is None:
-        return Settings(**built)
     for name, value in settings.build().items():
         if name in settings.model_fields_set and name in built and built[name] != value:
             raise ParameterError(

@@ -129,7 +129,7 @@ class SQLiteDatabase:
         if path is None:
             self._memory = self._connect(":memory:")
         elif not path.exists() and read_only:
-            raise NotFoundError(f"there is no index at {path}; open it without read_only=True")
+            raise NotFoundError(f"there is no index at {path}; check the path, or open it to write")
         GATE.watch(self)
         self._create()
 
