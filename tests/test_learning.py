@@ -496,7 +496,6 @@ def test_evaluate_asks_past_questions_without_their_own_lessons(index: HebbianIn
     together = index.evaluate()
     assert together.questions == 4
     assert together.taught > together.untaught
-    assert "4 past questions" in str(together)
 
 
 def test_a_citation_strengthens_edges_of_tags_and_forgetting_returns_them() -> None:

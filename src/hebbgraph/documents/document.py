@@ -17,10 +17,11 @@ from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from hebbgraph import __version__
 from hebbgraph.errors import ConversionError, MissingExtraError
+from hebbgraph.protocols import Closing
 from hebbgraph.records import Chunk, Record
 from hebbgraph.splitter import Splitter
 
@@ -128,18 +129,12 @@ def base_of(path: str | os.PathLike[str], base: str | os.PathLike[str] | None = 
     return full.parent if full.is_dir() else full.parent.parent
 
 
-class Converter:
+class Converter(Closing):
     """Converts files in a process of its own, which is ended when a limit is passed."""
 
     def __init__(self, limits: Limits | None = None) -> None:
         self.limits = limits or Limits()
         self._child: subprocess.Popen[bytes] | None = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """End the process, and what it runs."""

@@ -58,7 +58,7 @@ from hebbgraph.arrays import (
     Allowed,
     FloatArray,
     IntArray,
-    flatnonzero,
+    place_in,
     sum_by,
     top_n,
     unique_inverse,
@@ -92,22 +92,18 @@ class Activation:
         best: IntArray = np.arange(len(self.chunks))
         if k < len(best):
             last = np.partition(self.scores, len(best) - k)[-k] - _TOLERANCE
-            best = flatnonzero(self.scores >= last)
+            best = np.flatnonzero(self.scores >= last)
         best = best[np.lexsort((self.chunks[best], -self.scores[best]))]
         return self.chunks[best].astype(np.int64), self.scores[best].astype(np.float64)
 
-    def _find(self, chunk: int) -> int | None:
-        at = int(self.chunks.searchsorted(chunk))
-        return at if at < len(self.chunks) and self.chunks[at] == chunk else None
-
     def score_of(self, chunk: int) -> float:
         """Return the score of a chunk, 0 if it was not reached."""
-        at = self._find(chunk)
+        at = place_in(self.chunks, chunk)
         return 0.0 if at is None else float(self.scores[at])
 
     def arrived_at(self, chunk: int) -> float | None:
         """Return the part of a chunk's score that arrived over the graph; None if none did."""
-        at = self._find(chunk)
+        at = place_in(self.chunks, chunk)
         return None if at is None else float(self.arrived[at]) or None
 
     def active_tags(self, n: int) -> tuple[IntArray, FloatArray]:
@@ -120,7 +116,7 @@ class Activation:
 
     def path(self, chunk: int) -> Path:
         """Return the strongest path from the query to a chunk that was reached."""
-        at = self._find(chunk)
+        at = place_in(self.chunks, chunk)
         if at is None:
             raise KeyError(chunk)
         return strongest_path(

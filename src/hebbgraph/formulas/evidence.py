@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from hebbgraph.arrays import FloatArray, IntArray, is_in_sorted, unique_inverse
+from hebbgraph.arrays import FloatArray, IntArray, is_in_sorted, place_in, unique_inverse
 
 __all__ = ["DENSE_SHARE", "Evidence", "fuse"]
 
@@ -70,10 +70,9 @@ class Evidence:
 
     def parts(self, chunk: int) -> tuple[float | None, float | None]:
         """Return the lexical and the dense score of a chunk; None if unknown."""
-        at = int(self.chunks.searchsorted(chunk))
-        known = at < len(self.chunks) and self.chunks[at] == chunk
-        lexical = float(self.lexical[at]) if known and self.lexical is not None else None
-        dense = float(self.dense[at]) if known and self.dense is not None else None
+        if (at := place_in(self.chunks, chunk)) is None:
+            return None, None
+        lexical, dense = (None if x is None else float(x[at]) for x in (self.lexical, self.dense))
         return lexical, dense
 
     def upheld(self, chunks: IntArray) -> Evidence:

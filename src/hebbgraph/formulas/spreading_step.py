@@ -14,7 +14,6 @@ from hebbgraph.arrays import (
     BoolArray,
     FloatArray,
     IntArray,
-    flatnonzero,
     is_in_sorted,
     sum_by,
     top_n,
@@ -168,7 +167,7 @@ class SpreadingStep:
         p = self.parameters
         owner, tags, is_title, df, is_tag = self.view.mentions_of(chunks)
         # A tag of a single chunk leads nowhere; links are followed at the end.
-        leads = flatnonzero(
+        leads = np.flatnonzero(
             (df > 1) & (df <= self.cut) & (self.view.link_kinds(tags) == TermKind.TAG)
         )
         owner, tags, df = owner[leads], tags[leads], df[leads]
@@ -178,7 +177,7 @@ class SpreadingStep:
         weight *= best
         total = sum_by(owner, weight, len(chunks))
         total[total == 0] = 1.0
-        at = flatnonzero(best & is_tag[leads])
+        at = np.flatnonzero(best & is_tag[leads])
         owner = owner[at]
         return owner, tags[at], is_title[leads[at]], weight[at] / total[owner]
 

@@ -12,7 +12,7 @@ from hebbgraph.index.asking import AskingVerbs
 from hebbgraph.index.session import in_thread
 from hebbgraph.index.teaching import TeachingVerbs
 from hebbgraph.index.writing import WritingVerbs
-from hebbgraph.protocols import Embedder, Tagger
+from hebbgraph.protocols import Closing, Embedder, Tagger
 from hebbgraph.settings import Settings
 from hebbgraph.store import MEMORY, namespaces_at, open_database
 from hebbgraph.store.chunks import loaded
@@ -22,7 +22,7 @@ from hebbgraph.store.schema import SCHEMA_VERSION, TEXT_VERSION
 __all__ = ["HebbianIndex"]
 
 
-class HebbianIndex(WritingVerbs, AskingVerbs, TeachingVerbs):
+class HebbianIndex(Closing, WritingVerbs, AskingVerbs, TeachingVerbs):
     """A retriever's index: chunks, their words and tags, and what was learned about them.
 
     Open one with :meth:`open`. An index serves any number of threads and processes at once; each
@@ -134,12 +134,6 @@ class HebbianIndex(WritingVerbs, AskingVerbs, TeachingVerbs):
     def close(self) -> None:
         """Release files and connections; a closed index raises ClosedIndexError."""
         self._database.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"HebbianIndex({self._path!r}, namespace={self.namespace!r})"

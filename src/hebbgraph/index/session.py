@@ -17,7 +17,7 @@ from hebbgraph.settings import Settings
 from hebbgraph.store.database import Database
 from hebbgraph.store.vectors import VectorCache
 
-__all__ = ["OpenNamespace", "counted", "in_thread", "listed"]
+__all__ = ["OpenNamespace", "in_thread", "listed"]
 
 R = TypeVar("R")
 
@@ -50,14 +50,8 @@ class OpenNamespace:
         folder = cache_dir or (None if read_only else database.folder)
         self._vectors = VectorCache(database, folder)
         self._loader = Loader(database, settings, embedder, tagger)
-        self._recaller = Recaller(
-            database,
-            settings,
-            self._vectors,
-            embedder=embedder,
-            tag_question=getattr(tagger, "tag_question", None),
-            namespace=namespace,
-        )
+        asks = getattr(tagger, "tag_question", None)
+        self._recaller = Recaller(namespace, database, settings, self._vectors, embedder, asks)
 
     def _check_recall(self, recall: Recall) -> None:
         if not isinstance(recall, Recall):
@@ -80,13 +74,6 @@ def in_thread(method: Callable[..., R]) -> Callable[..., Coroutine[Any, Any, R]]
         return await asyncio.to_thread(method, *args, **options)
 
     return twin
-
-
-def counted(value: int, name: str) -> int:
-    """Return a positive number; raise ParameterError for other things."""
-    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value < 2**31:
-        raise ParameterError(f"{name} is a whole number from 1, got {value!r:.80}")
-    return value
 
 
 def listed(values: str | Iterable[str], name: str) -> list[str]:

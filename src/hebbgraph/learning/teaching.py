@@ -21,12 +21,13 @@ from hebbgraph.learning.lessons import (
     LessonRow,
     chosen_lessons,
     lessons_on,
+    living,
     path_cues,
     question_cues,
     question_key,
 )
 from hebbgraph.records import Lesson, Recall
-from hebbgraph.records.base import MAX_ID, storable
+from hebbgraph.records.base import check_name, storable
 from hebbgraph.settings import Settings
 from hebbgraph.store.chunks import chunks_by_id
 from hebbgraph.store.database import Database, Session
@@ -56,10 +57,8 @@ def prepare_lesson(
     reason: str | None,
 ) -> Lesson:
     """Check what is said of a recall, and return it as a lesson."""
-    if actor is not None and not (
-        isinstance(actor, str) and actor.strip() and actor.isprintable() and len(actor) <= MAX_ID
-    ):
-        raise ParameterError(f"actor is a printable str, got {actor!r:.80}")
+    if actor is not None:
+        check_name(actor, "actor")
     if reason is not None and not isinstance(reason, str):
         raise ParameterError(f"reason is a str, got {reason!r:.80}")
     good, bad = list(dict.fromkeys(cited)), list(dict.fromkeys(rejected))
@@ -145,9 +144,7 @@ def listed_lessons(session: Session, chosen: Mapping[str, Any], settings: Settin
     """Return the lessons that fit what is chosen, from the first to the last."""
     rows = [row for row in chosen_lessons(session, chosen) if _fits(row, chosen)]
     on_question = lessons_on(session, {row.question_key for row in rows})
-    named = {digest for row in rows for digest in _named(row)}
-    sql = "SELECT DISTINCT digest FROM $chunk WHERE digest = ANY(?)"
-    live = {digest for (digest,) in session.rows(sql, sorted(named))}
+    live = living(session, map(LessonRow.texts, rows))
     return [
         _as_lesson(row, _why_not(row, on_question[row.question_key], live, settings.quorum))
         for row in rows
@@ -161,7 +158,7 @@ def _as_lesson(row: LessonRow, note: str = "") -> Lesson:
 
 def _why_not(row: LessonRow, beside: Sequence[LessonRow], live: set[str], quorum: int) -> str:
     """Return why a lesson moves nothing; "" if it moves something."""
-    if not any(digest in live for digest in _named(row)):
+    if row.texts().isdisjoint(live):
         return "its chunks are gone or were edited; it rests until the same text is back"
     later = [one for one in beside if one.actor == row.actor and one.seq > row.seq]
     if row.actor is not None and any(one.statement()[1:3] != row.statement()[1:3] for one in later):
@@ -177,11 +174,6 @@ def _why_not(row: LessonRow, beside: Sequence[LessonRow], live: set[str], quorum
     if len({one.actor for one in beside}) < quorum:
         return f"fewer than {quorum} actors say so"
     return "others contradict it"
-
-
-def _named(row: LessonRow) -> Iterator[str]:
-    yield from row.body["cited"].values()
-    yield from row.body["rejected"].values()
 
 
 def _fits(row: LessonRow, chosen: Mapping[str, Any]) -> bool:
