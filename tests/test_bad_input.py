@@ -327,7 +327,7 @@ MESSAGES: dict[str, tuple[Callable[[HebbianIndex], object], str]] = {
     ),
     "delete without an argument": (
         lambda index: index.delete(),
-        "delete takes ids, document_id= or where=; got none of them",
+        "delete takes ids, document_id= or a filter; got none of them",
     ),
     "a document without an id": (
         lambda index: index.refresh([{"id": "a", "text": "x"}]),
