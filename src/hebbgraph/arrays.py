@@ -1,6 +1,6 @@
 """Array types, and small array operations that several modules share.
 
-Distinct values, sums and top-n selection by owner. A selection keeps values that tie with its
+Sums, look-ups and top-n selection by owner. A selection keeps values that tie with its
 last one, so it depends on the order of equal values only if more of them tie than it may hold.
 """
 
@@ -25,7 +25,6 @@ __all__ = [
     "sum_by",
     "top_n",
     "top_n_per_owner",
-    "unique_inverse",
 ]
 
 BoolArray: TypeAlias = NDArray[np.bool_]
@@ -50,26 +49,6 @@ def sum_by(position: IntArray, values: FloatArray, n: int) -> FloatArray:
         return np.zeros(n)
     summed: NDArray[np.float64] = np.bincount(position, weights=values, minlength=n)  # type: ignore[assignment]
     return summed
-
-
-def unique_inverse(values: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the distinct values, ascending, and the index of each value among them.
-
-    As ``numpy.unique(values, return_inverse=True)`` with half the numpy calls.
-
-    >>> distinct, position = unique_inverse(np.array([5, 3, 5]))
-    >>> distinct.tolist(), position.tolist()
-    ([3, 5], [1, 0, 1])
-    """
-    order = values.argsort()
-    ascending = values[order]
-    first = np.empty(len(values), np.bool_)
-    first[:1] = False  # so that the first value has number 0
-    np.not_equal(ascending[1:], ascending[:-1], out=first[1:])
-    position = np.empty(len(values), np.int64)
-    position[order] = first.cumsum()
-    first[:1] = True
-    return ascending[first], position
 
 
 def is_in_sorted(values: IntArray, some: IntArray) -> BoolArray:

@@ -62,7 +62,6 @@ from hebbgraph.arrays import (
     place_in,
     sum_by,
     top_n,
-    unique_inverse,
 )
 from hebbgraph.formulas.evidence import Evidence
 from hebbgraph.formulas.paths import Layer, Path, strongest_path
@@ -110,7 +109,7 @@ class Activation:
     def active_tags(self, n: int) -> tuple[IntArray, FloatArray]:
         """Return the n tags, and all equal to the last, that the first chunks pass most mass to."""
         _, tags, mass = self.layers[1].sources if len(self.layers) > 1 else self.layers[0].sources
-        distinct, position = unique_inverse(tags)
+        distinct, position = np.unique(tags, return_inverse=True)
         total = sum_by(position, mass, len(distinct))
         at = top_n(total, n)
         return distinct[at], total[at]
@@ -177,8 +176,8 @@ def _scored(
 ) -> Activation:
     """Score the candidates, and all chunks where mass arrived."""
     p, n = step.parameters, len(candidates)
-    chunks, position = unique_inverse(
-        np.concatenate([candidates, *(layer.receivers for layer in layers)])
+    chunks, position = np.unique(
+        np.concatenate([candidates, *(layer.receivers for layer in layers)]), return_inverse=True
     )
     credit = np.concatenate([layer.credit for layer in layers])
     x = sum_by(position[n:], credit, len(chunks))

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
-from hebbgraph.arrays import FloatArray, IntArray, place_in, sum_by, top_n, unique_inverse
+from hebbgraph.arrays import FloatArray, IntArray, place_in, sum_by, top_n
 
 __all__ = ["Flows", "Layer", "Path", "PathNode", "strongest_path"]
 
@@ -110,7 +110,7 @@ class Layer:
         """Return (chunks, trusted, plain) of the chunks with most mass, seeds included."""
         chunks, trusted, plain = self.receivers, self.trusted, self.plain
         if len(self.seeds):
-            chunks, position = unique_inverse(np.concatenate([chunks, self.seeds]))
+            chunks, position = np.unique(np.concatenate([chunks, self.seeds]), return_inverse=True)
             trusted = sum_by(position, np.concatenate([trusted, self.seed_trusted]), len(chunks))
             plain = sum_by(position, np.concatenate([plain, self.seed_plain]), len(chunks))
         at = top_n(trusted + plain, limit)

@@ -18,7 +18,6 @@ from hebbgraph.arrays import (
     sum_by,
     top_n,
     top_n_per_owner,
-    unique_inverse,
 )
 from hebbgraph.formulas.evidence import Evidence
 from hebbgraph.formulas.links import LinkParameters, follow_links
@@ -148,7 +147,7 @@ class SpreadingStep:
             return None
         owner, tags, is_title, share = self._shares_of_tags(sources)
         out_trusted, out_plain = trusted[owner] * share, plain[owner] * share
-        reached, position = unique_inverse(tags)
+        reached, position = np.unique(tags, return_inverse=True)
         n = len(reached)
         position = position + n * is_title
         on_tags = np.stack(
@@ -188,7 +187,7 @@ class SpreadingStep:
         if self.allowed is not None:
             keep = self.allowed(chunks)
             owner, chunks, is_title = owner[keep], chunks[keep], is_title[keep]
-        reached, position = unique_inverse(chunks)
+        reached, position = np.unique(chunks, return_inverse=True)
         pull = self.evidence.values_of(reached)[position]
         n = len(tags)
         edge = owner + n * is_title  # the mentions of each tag, then the chunks it entitles
@@ -228,7 +227,9 @@ class SpreadingStep:
         if flows is None:
             return []
         from_, tags, to, moved = flows
-        layer = Layer.gather(*unique_inverse(to), Flows(tags, to, moved, 0.0 * moved, moved))
+        layer = Layer.gather(
+            *np.unique(to, return_inverse=True), Flows(tags, to, moved, 0.0 * moved, moved)
+        )
         layer.sources = (from_, tags, moved)
         start = Layer.empty()
         start.start(sources, mass, np.zeros(len(mass)))

@@ -93,16 +93,8 @@ class HebbianIndex(Closing, WritingVerbs, AskingVerbs, TeachingVerbs):
         except BaseException:
             database.close()
             raise
-        index = cls(
-            database,
-            str(path),
-            namespace,
-            used,
-            embedder=embedder,
-            tagger=tagger,
-            cache_dir=None if cache_dir is None else Path(cache_dir),
-            read_only=read_only,
-        )
+        folder = None if cache_dir is None else Path(cache_dir)
+        index = cls(database, str(path), namespace, used, embedder, tagger, folder, read_only)
         if int(meta.get("text_version", TEXT_VERSION)) != TEXT_VERSION:
             index._stale_text = (
                 f"{path} was built by text rules {meta['text_version']}, this hebbgraph has "

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.arrays import Allowed, FloatArray, IntArray, places_in, sum_by, top_n, unique_inverse
+from hebbgraph.arrays import Allowed, FloatArray, IntArray, places_in, sum_by, top_n
 from hebbgraph.formulas.activation import Activation
 from hebbgraph.formulas.association import (
     LEAST_TAUGHT,
@@ -207,7 +207,7 @@ def _dots(
     n_texts = int(session.meta.get("taught", "0"))
     keys = np.concatenate((cues.keys, path.keys)).tolist()
     edges = cache.known("edges", keys, partial(_edges, session, n_texts, cache), 500)
-    dots = []
+    dots: list[tuple[IntArray, FloatArray]] = []
     for part in (cues, path):
         rarity = cue_rarity(np.array([edges[cue].led for cue in part.keys.tolist()]), n_texts)
         weights = part.weights * UNIT
@@ -216,7 +216,7 @@ def _dots(
         for cue, share in zip(part.keys.tolist(), shares.tolist(), strict=True):
             texts.append(edges[cue].texts)
             products.append(edges[cue].weights * (UNIT * share))
-        distinct, position = unique_inverse(np.concatenate(texts))
+        distinct, position = np.unique(np.concatenate(texts), return_inverse=True)
         dots.append((distinct, sum_by(position, np.concatenate(products), len(distinct))))
     return dots
 

@@ -48,12 +48,8 @@ class _Row(NamedTuple):
 class _Info(NamedTuple):
     """What spreading asks of one tag."""
 
-    df: int
-    titles: int
-    kind: int
+    term: Term
     is_incidental: bool
-    keyphraseness: float
-    key: str
 
 
 class Snapshot:
@@ -123,7 +119,7 @@ class Snapshot:
     def keys(self, tags: Iterable[int]) -> dict[int, str]:
         """Return the keys of tags."""
         info = self.cache.known("info", tags, self._load_info, 250)
-        return {tag: found.key for tag, found in info.items()}
+        return {tag: found.term.key for tag, found in info.items()}
 
     def is_incidental(self, term: Term) -> bool:
         """Return whether a tag counts only for the chunks whose title it is."""
@@ -143,17 +139,7 @@ class Snapshot:
 
     def _load_info(self, tags: list[int]) -> dict[int, _Info]:
         terms = terms_by_id(self.session, tags)
-        return {
-            id_: _Info(
-                term.df,
-                term.titles,
-                term.kind,
-                self.is_incidental(term),
-                term.keyphraseness,
-                term.key,
-            )
-            for id_, term in terms.items()
-        }
+        return {id_: _Info(term, self.is_incidental(term)) for id_, term in terms.items()}
 
     # -- the graph, for formulas --------------------------------------------------------
 
@@ -183,10 +169,10 @@ class Snapshot:
         sql = "SELECT row, tags FROM $held WHERE row = ANY(?)"
         lists.update((row, unpack_tags(data)) for row, data in self.session.rows(sql, chunks))
         tags, roles = (np.concatenate(column) for column in zip(*lists.values(), strict=True))
-        table = np.array([info[:4] for info in self._info(tags)], np.int64).reshape(-1, 4)
+        table = [(term.df, is_incidental) for term, is_incidental in self._info(tags)]
         is_title = roles == int(Role.TITLE)
-        ids, df = tags.astype(np.int64), table[:, 0].copy()
-        is_tag = is_title | (table[:, 3] == 0)
+        df, incidental = np.array(table, np.int64).reshape(-1, 2).T.copy()
+        ids, is_tag = tags.astype(np.int64), is_title | (incidental == 0)
         found, stop = {}, 0
         for row, (held, _) in lists.items():
             part = slice(stop, stop + len(held))
@@ -213,16 +199,17 @@ class Snapshot:
 
     def df(self, tags: IntArray) -> IntArray:
         """Return the document frequency of each tag."""
-        counts = (info.titles if info.is_incidental else info.df for info in self._info(tags))
+        infos = self._info(tags)
+        counts = (term.titles if is_incidental else term.df for term, is_incidental in infos)
         return np.fromiter(counts, np.int64)
 
     def keyphraseness(self, tags: IntArray) -> FloatArray:
         """Return how far a mention of each tag is likely to mean what it means as a title."""
-        return np.array([info.keyphraseness for info in self._info(tags)])
+        return np.array([info.term.keyphraseness for info in self._info(tags)])
 
     def link_kinds(self, tags: IntArray) -> IntArray:
         """Return the :class:`~hebbgraph.terms.TermKind` of each tag."""
-        return np.array([info.kind for info in self._info(tags)], np.int64)
+        return np.array([info.term.kind for info in self._info(tags)], np.int64)
 
     @property
     def has_links(self) -> bool:
