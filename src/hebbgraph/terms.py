@@ -46,10 +46,6 @@ class IncidenceView(Protocol):
     def n_chunks(self) -> int:
         """Number of chunks, for the specificity of tags."""
 
-    @property
-    def has_links(self) -> bool:
-        """Whether any tag is an address or an edge by metadata."""
-
     def tags_of(self, chunks: IntArray, /) -> tuple[IntArray, IntArray, BoolArray]:
         """Return (position in ``chunks``, tag, whether it is the chunk's own title)."""
 

@@ -151,7 +151,7 @@ def rebuild(session: Session, settings: Settings) -> int:
     for table in _DERIVED:
         session.run(f"DELETE FROM ${table}")
     session.run("DELETE FROM $embedding WHERE row NOT IN (SELECT row FROM $chunk)")
-    write_meta(session, {"text_version": str(TEXT_VERSION), "links": "0"})
+    write_meta(session, {"text_version": str(TEXT_VERSION)})
     write_counts(session, _counted(session)._replace(length=0))
     n = 0
     for page in pages(session, _CHUNKS, _PAGE):

@@ -79,11 +79,6 @@ class ArrayView:
         """Return how far mentions are trusted: fully, but for ``ordinary`` words."""
         return np.array([self._ordinary.get(tag, 1.0) for tag in tags.tolist()])
 
-    @property
-    def has_links(self) -> bool:
-        """Whether there are any links."""
-        return bool(self._links)
-
     def link_kinds(self, tags: IntArray) -> IntArray:
         """Return the kind of each tag."""
         kinds = [self._links.get(tag, TermKind.TAG) for tag in tags.tolist()]

@@ -212,7 +212,7 @@ class SpreadingStep:
     def follow_links(self, chunks: IntArray, scores: FloatArray, confidence: float) -> list[Layer]:
         """Return the layers where the best chunks start and where links lead; none without flow."""
         p = self.parameters.links
-        if not self.view.has_links or not p.n_sources:
+        if not p.n_sources:
             return []
         best = top_n(scores, p.n_sources)
         best = best[scores[best] > 0]

@@ -45,13 +45,6 @@ class _Row(NamedTuple):
     is_tag: BoolArray
 
 
-class _Info(NamedTuple):
-    """What spreading asks of one tag."""
-
-    term: Term
-    is_incidental: bool
-
-
 class Snapshot:
     """One state of a namespace, as recalls and the formulas of spreading read it.
 
@@ -119,7 +112,7 @@ class Snapshot:
     def keys(self, tags: Iterable[int]) -> dict[int, str]:
         """Return the keys of tags."""
         info = self.cache.known("info", tags, self._load_info, 250)
-        return {tag: found.term.key for tag, found in info.items()}
+        return {tag: term.key for tag, (term, _) in info.items()}
 
     def is_incidental(self, term: Term) -> bool:
         """Return whether a tag counts only for the chunks whose title it is."""
@@ -128,7 +121,8 @@ class Snapshot:
         is_common = term.support < term.df or term.df > self._common
         return term.kind == TermKind.TAG and term.given == 0 and is_common
 
-    def _info(self, tags: IntArray) -> list[_Info]:
+    def _info(self, tags: IntArray) -> list[tuple[Term, bool]]:
+        """Return tags, and whether each is incidental."""
         listed = tags.tolist()
         try:
             info = self.cache.known("info", listed, self._load_info, 250)
@@ -137,9 +131,9 @@ class Snapshot:
             raise DamagedIndexError(message) from error
         return [info[tag] for tag in listed]
 
-    def _load_info(self, tags: list[int]) -> dict[int, _Info]:
+    def _load_info(self, tags: list[int]) -> dict[int, tuple[Term, bool]]:
         terms = terms_by_id(self.session, tags)
-        return {id_: _Info(term, self.is_incidental(term)) for id_, term in terms.items()}
+        return {id_: (term, self.is_incidental(term)) for id_, term in terms.items()}
 
     # -- the graph, for formulas --------------------------------------------------------
 
@@ -191,7 +185,7 @@ class Snapshot:
         owner = np.repeat(np.arange(len(lists)), [len(held.rows) for held in lists])
         chunks = np.concatenate([held.rows for held in lists]).astype(np.int64)
         is_title = np.concatenate([held.roles for held in lists]) == int(Role.TITLE)
-        incidental = np.array([info.is_incidental for info in self._info(tags)], np.bool_)
+        incidental = np.array([is_incidental for _, is_incidental in self._info(tags)], np.bool_)
         if incidental.any():
             keep = is_title | ~incidental[owner]
             owner, chunks, is_title = owner[keep], chunks[keep], is_title[keep]
@@ -205,16 +199,11 @@ class Snapshot:
 
     def keyphraseness(self, tags: IntArray) -> FloatArray:
         """Return how far a mention of each tag is likely to mean what it means as a title."""
-        return np.array([info.term.keyphraseness for info in self._info(tags)])
+        return np.array([term.keyphraseness for term, _ in self._info(tags)])
 
     def link_kinds(self, tags: IntArray) -> IntArray:
         """Return the :class:`~hebbgraph.terms.TermKind` of each tag."""
-        return np.array([info.term.kind for info in self._info(tags)], np.int64)
-
-    @property
-    def has_links(self) -> bool:
-        """Whether any chunk has, or had, an address or an edge by metadata."""
-        return self.session.meta.get("links", "0") != "0"
+        return np.array([term.kind for term, _ in self._info(tags)], np.int64)
 
     # -- postings and ids ---------------------------------------------------------------
 

@@ -66,13 +66,9 @@ class StoredChunk(NamedTuple):
 
     def equals(self, chunk: Chunk) -> bool:
         """Return whether this is the same chunk, so that adding it again changes nothing."""
-        return (
-            self.text == chunk.text
-            and self.title == chunk.title
-            and self.document_id == chunk.document_id
-            and self.metadata == dumped(chunk.metadata)
-            and to_given(self.given)[:3] == (chunk.tags, chunk.addresses, chunk.references)
-        )
+        given = chunk.tags, chunk.addresses, chunk.references
+        texts = chunk.document_id, chunk.title, chunk.text, dumped(chunk.metadata)
+        return texts == self[2:6] and given == to_given(self.given)[:3]
 
 
 _COLUMNS = "row, id, document_id, title, text, metadata, given, digest"
