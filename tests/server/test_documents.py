@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import threading
 import time
 from pathlib import Path
@@ -10,6 +12,7 @@ from typing import Any
 import pytest
 from served import ask, caller, token
 
+import hebbgraph
 from hebbgraph import HebbianIndex
 
 pytest.importorskip("fastapi", reason="the extra serve is not installed")
@@ -170,3 +173,15 @@ def test_chunks_are_added_and_deleted(api: Any) -> None:
     deleted = api.post("/v1/chunks/delete", json={"ids": ["c1", "none"]}).json()
     assert deleted == {"deleted": 1, "erased": True, "resting": 0}
     assert [api.get(f"/v1/chunks/c{n}").status_code for n in range(3)] == [200, 404, 200]
+
+
+def test_the_folder_answers_what_the_page_on_the_api_says(serve: Any, tmp_path: Path) -> None:
+    page = (Path(hebbgraph.__file__).parents[2] / "docs/http.md").read_text("utf-8")
+    example = re.search(r"/folder` has no preview.*?```json\n(.*?)```", page, re.DOTALL)
+    assert example is not None
+    (tmp_path / "broken.json").write_text("{")
+    answer = serve(folder=str(tmp_path)).post("/v1/documents/folder").json()
+    assert {name: type(value) for name, value in answer.items()} == {
+        name: type(value) for name, value in json.loads(example[1]).items()
+    }
+    assert list(answer["failed"]) == [f"{tmp_path.name}/broken.json"]
