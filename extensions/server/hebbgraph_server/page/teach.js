@@ -51,8 +51,7 @@ export async function lessonsOn(answer, again) {
     });
     for (const former of mine()) await forget(former.id);
     await again(id, !said.has(id) ? "Taken back"
-      : given.note ? `Kept, but it moves nothing: ${given.note}`
-        : given.trusted ? "Learned" : "Kept; it counts once another name says the same");
+      : given.trusted ? "Learned" : "Kept; it counts once another name says the same");
   });
 
   /** Take back a lesson; if it is mine and on this question, what it says of a passage. */
