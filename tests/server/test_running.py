@@ -19,7 +19,7 @@ from manuals import QUESTION
 from served import secret, served_process
 
 from hebbgraph import HebbianIndex
-from hebbgraph.errors import ParameterError
+from hebbgraph.errors import NotFoundError, ParameterError
 
 pytest.importorskip("fastapi", reason="the extra serve is not installed")
 
@@ -201,6 +201,14 @@ def test_a_mistake_at_start_is_said_in_a_line(location: Path) -> None:
     arguments = parser.parse_args(["serve", str(location), "--host", "0.0.0.0"])
     with pytest.raises(ParameterError, match="without a token"):
         arguments.run(arguments)
+    arguments = parser.parse_args(["serve", str(location), "--folder", str(location / "none")])
+    with pytest.raises(ParameterError, match="--folder: there is no folder"):
+        arguments.run(arguments)
+    missing = location / "typo.hebb"
+    arguments = parser.parse_args(["mcp", str(missing)])
+    with pytest.raises(NotFoundError, match=r"no namespace 'default' at .*`hebbgraph index PATH"):
+        arguments.run(arguments)
+    assert not missing.exists()
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -208,6 +216,12 @@ def test_a_mistake_at_start_is_said_in_a_line(location: Path) -> None:
         arguments = parser.parse_args(["serve", str(location), "--port", port])
         with pytest.raises(OSError, match="address already in use; --port 0"):
             arguments.run(arguments)
+
+
+def test_a_new_index_is_said(location: Path, tmp_path: Path) -> None:
+    for index, is_new in ((tmp_path / "none.hebb", True), (location, False)):
+        with served_process(index) as (_, _, before):
+            assert any("made a new, empty index" in line for line in before) is is_new
 
 
 def test_the_client_says_what_went_wrong(location: Path, tmp_path: Path) -> None:
