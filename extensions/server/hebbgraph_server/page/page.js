@@ -33,6 +33,7 @@ async function show() {
     if (!view.isConnected) return;
     drawCorpus();
     here.change = await draw(view, parameters());
+    if (!PLACES[here.path]) tell("There is nothing at this address");
   }, (problem) => put(view, refused(problem)));
 }
 
