@@ -187,3 +187,55 @@ def test_a_tag_has_passages_neighbors_and_what_links_there(open_page: Any, add: 
     page.keyboard.press("Escape")
     page.get_by_role("complementary").wait_for(state="hidden")
     assert page.url.endswith(HOPS.replace(" ", "+").replace("?", "%3F"))
+
+
+TABLE = """# Boats
+
+The club owns boats, which are *light*
+and narrow.
+
+| boat | seats | kept by |
+|---|---|---|
+| Heron \\| Hern | 1 | **Ida Moss** |
+| Otter | | Corin Vale |
+
+## Repairs
+
+Hulls are mended in the shed. The shed is locked. The key hangs in the hall behind the door.
+"""
+
+
+def test_markdown_is_drawn(open_page: Any, add: Any) -> None:
+    add({"id": "boats", "title": "Boats", "text": TABLE},
+        {"id": "moss", "title": "Ida Moss", "text": "- Ida Moss mends sails."})  # fmt: skip
+    page = open_page()
+    ask(page, "Which otter seats two?")
+    boats = card(page, "Boats")
+    boats.get_by_role("button", name="Show all").click()
+    shown = boats.inner_text()
+    assert "which are light and narrow." in shown
+    lines = ["boat · seats · kept by", "Heron | Hern · 1 · Ida Moss", "Otter · Corin Vale"]
+    assert [line.strip() for line in shown.splitlines() if " · " in line] == lines
+    assert not set("#*") & set(shown)
+    assert shown.count("Boats") == 1  # a heading that is the title is not repeated
+    hop = card(page, "Ida Moss").get_by_role("group", name="Reached from Boats")
+    assert "Heron | Hern · 1 · Ida Moss" in hop.get_by_role("blockquote").first.inner_text()
+    assert hop.get_by_role("blockquote").nth(1).inner_text().startswith("Ida Moss mends")
+
+
+def test_what_is_shown_whole_offers_no_more(open_page: Any, add: Any) -> None:
+    add({"id": "quills", "title": "Quills", "text": "# Quills\n\nQuills are cut.\n\nNever bent.\n"})
+    page = open_page()
+    ask(page, "How are quills cut?")
+    quills = card(page, "Quills")
+    assert "Quills are cut.\n\nNever bent." in quills.inner_text()
+    assert quills.get_by_role("button", name="Show").count() == 0
+
+
+def test_passages_that_only_fill_up_the_list_are_not_shown(open_page: Any) -> None:
+    page = open_page()
+    ask(page, "What prints Pong?")
+    assert titles(page) == ["npm ping: How to ping the registry"]
+    ask(page, "Who sings in Zanzibar?")
+    assert page.get_by_role("heading", name="Nothing is found.").is_visible()
+    assert cards(page).count() == 0

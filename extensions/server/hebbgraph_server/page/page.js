@@ -58,7 +58,7 @@ function signIn(problem) {
   const input = h("input", { type: "password", id: "token", autocomplete: "off", required: true });
   shown = {};
   put(document.getElementById("corpus"));
-  put(main, h("form.view.signin", {
+  put(main, h("form.view", {
     onsubmit: (event) => {
       event.preventDefault();
       useToken(input.value.trim());

@@ -2,6 +2,7 @@
 import { get, post, remove, session } from "./api.js";
 import { named } from "./card.js";
 import { attempt, button, h, put, some, tell } from "./dom.js";
+import { excerpt } from "./text.js";
 
 const NAME = "hebbgraph-actor";
 const me = () => session.actor ?? (localStorage.getItem(NAME) || null);
@@ -68,9 +69,9 @@ export async function lessonsOn(answer, again) {
 
 /** A search for the passage that answers a question, but was not found by it. */
 export function searchToTeach(taught) {
-  const found = h("ol.found", { "aria-label": "Passages to choose from" });
+  const found = h("ol.rows", { "aria-label": "Passages to choose from" });
   const input = h("input", { type: "search", id: "missing" });
-  return h("details.missing",
+  return h("details",
     h("summary", "The answer is not here?"),
     h("form", {
       role: "search",
@@ -81,7 +82,7 @@ export function searchToTeach(taught) {
           tell(`${some(hits.length, "passage")} found`);
           put(found, hits.map((hit) => h("li", h("div.head", h("h3", named(hit)),
             button("Answers it", () => taught.judge(hit.id, "cited"), { class: "verdict" })),
-          h("p.soft", `${hit.text.slice(0, 200)} …`))));
+          h("p.soft", excerpt(hit).parts))));
         });
       },
     }, h("label", { for: "missing" }, "Find the passage by words that it holds"),
