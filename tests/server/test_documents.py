@@ -177,7 +177,7 @@ def test_chunks_are_added_and_deleted(api: Any) -> None:
 
 def test_the_folder_answers_what_the_page_on_the_api_says(serve: Any, tmp_path: Path) -> None:
     page = (Path(hebbgraph.__file__).parents[2] / "docs/http.md").read_text("utf-8")
-    example = re.search(r"/folder` has no preview.*?```json\n(.*?)```", page, re.DOTALL)
+    example = re.search(r"/folder` answers.*?```json\n(.*?)```", page, re.DOTALL)
     assert example is not None
     (tmp_path / "broken.json").write_text("{")
     answer = serve(folder=str(tmp_path)).post("/v1/documents/folder").json()
