@@ -381,6 +381,23 @@ def test_lessons_travel_as_lines_of_json(index: HebbianIndex, tmp_path: Path) ->
         assert [ranked(other, q) for q in QUESTIONS] == [ranked(index, q) for q in QUESTIONS]
 
 
+def test_a_word_more_does_not_hide_what_was_taught() -> None:
+    """Search is unsure of such a question, and one word of it is in another chunk."""
+    with HebbianIndex.open(":memory:") as memory:
+        memory.add([{"id": "lost", "text": "Found things lie behind the bar for a month."},
+                    {"id": "wheel", "text": "Wheelchair users board by the stern ramp."},
+                    *({"id": f"o{n}", "text": f"Owl {n} hunts voles in field {n}."}
+                      for n in range(30))])  # fmt: skip
+        question = "Who keeps the umbrella that I forgot on board"
+        memory.reinforce(memory.recall(question), cited=["lost"], actor="ann")
+        evaluation = memory.evaluate()
+        assert evaluation.taught == evaluation.untaught  # nobody else has taught anything
+        for reworded in (f"{question} today?", "I forgot my umbrella on board"):
+            recall = memory.recall(reworded)
+            assert recall[0].id == "lost"
+            assert recall[0].score > 2 * recall["wheel"].score
+
+
 def test_a_lesson_that_a_file_holds_twice_is_taught_once(
     index: HebbianIndex, tmp_path: Path
 ) -> None:

@@ -108,15 +108,16 @@ def scale_by_confidence(
 ) -> tuple[FloatArray, FloatArray]:
     """Return what lessons add to a score, and what a taught chunk loses, at some confidence.
 
-    An unsure search gives small scores, and any likeness would outweigh their order; so both
-    shrink with the confidence, in [0, 1]. Taught chunks pay a handicap because memory may give it
-    back. For a question like none that was taught memory gives nothing, so they pay nothing.
+    An unsure search gives small scores, and any likeness would outweigh their order; so both shrink
+    with the confidence, in [0, 1], unless the question is much like a taught one. Taught chunks pay
+    a handicap because memory may give it back; for a question like none it gives nothing.
 
     >>> gain, handicap = scale_by_confidence(0.1, 0.25, np.array([0.5]), np.array([0.4]))
     >>> gain.round(4).tolist(), handicap.round(4).tolist()
     ([0.05], [0.02])
     """
-    return confidence * gain, confidence * greatest_likeness**0.5 * handicap
+    sure = max(confidence, greatest_likeness**4)
+    return sure * gain, confidence * greatest_likeness**0.5 * handicap
 
 
 def keep_order(scores: FloatArray, order: IntArray) -> NDArray[np.float64]:

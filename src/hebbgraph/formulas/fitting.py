@@ -200,9 +200,7 @@ def ndcg(scores: FloatArray, cited: BoolArray, present: BoolArray) -> NDArray[np
     >>> ndcg(np.array([[0.2, 0.9]]), np.array([[True, False]]), np.ones((1, 2), bool)).round(2)
     array([0.63])
     """
-    # Scores are recorded with six decimals; what is taken out again leaves smaller traces.
-    ranked = np.where(present, -scores.round(6), np.inf)
-    order = np.argsort(ranked, axis=1, kind="stable")[:, :10]
+    order = np.argsort(np.where(present, -scores, np.inf), axis=1, kind="stable")[:, :10]
     gain = np.take_along_axis(cited, order, 1) @ _DISCOUNT[: order.shape[1]]
     share: NDArray[np.float64] = gain / _IDEAL[np.clip(cited.sum(1), 1, 10)]
     return share

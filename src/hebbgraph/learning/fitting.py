@@ -44,6 +44,7 @@ _BEYOND = 0.9
 _CHOICE = 5
 #: How many texts that lessons bring are candidates of an exam.
 _BROUGHT = 20
+_TRACE = 1e-6  # that rounding leaves of a question when it is taken out
 
 
 def read_trust(session: Session) -> Trust:
@@ -200,5 +201,5 @@ def _without(values: FloatArray, weights: FloatArray) -> FloatArray:
     for dot in (0, 2, 4):
         square = values[:, dot + 1] - 2 * weights * values[:, dot] + weights**2
         less[:, dot + 1] = np.maximum(square, 0.0)
-        less[:, dot] = np.maximum(values[:, dot] - weights, 0.0)
+        less[:, dot] = np.maximum(values[:, dot] - weights - _TRACE, 0.0)
     return less
