@@ -162,7 +162,7 @@ function summarized({ confidence, hits, ignored, names, notes, words }, isPlain)
     common.length > 0 && line("Ignored as links, too common: ", common.map(({ word, passages }) =>
       [tagLink(word), ` in ${some(passages, "passage")} `])),
     names.length > 0 && line("About: ", names.map((tag) => [tagLink(tag), " "])),
-    notes.filter((note) => !note.startsWith("no tag of the index")).map((note) => line(note)),
+    notes.filter((note) => !/^(no tag of|nothing known)/.test(note)).map((note) => line(note)),
   ];
 }
 

@@ -102,11 +102,12 @@ function reported(found, { preview, delete_missing: isDeleted }, then) {
     !preview && `; ${some(deleted, "passage")} deleted`),
     places("Failed", Object.keys(failed), failed),
     places("Skipped", Object.keys(skipped), skipped),
-    places("Read", documents),
+    places(isOpen ? "To read" : "Read", documents),
     places("Gone", missing),
-    isOpen && button(`Read ${some(documents.length, "file")}`, () => then({}), { class: "primary" }),
-    !isOpen && !isDeleted && missing.length > 0 && button(`Delete ${gone}`, async () => {
-      const body = "Their passages are deleted, and overwritten on the disk.";
-      if (await confirmed(`Delete ${gone}?`, body, "Delete")) then({ delete_missing: true });
-    }, { class: "danger" }));
+    h("div.row", isOpen
+      ? button(`Read ${some(documents.length, "file")}`, () => then({}), { class: "primary" })
+      : !isDeleted && missing.length > 0 && button(`Delete ${gone}`, async () => {
+        const body = "Their passages are deleted, and overwritten on the disk.";
+        if (await confirmed(`Delete ${gone}?`, body, "Delete")) then({ delete_missing: true });
+      }, { class: "danger" })));
 }

@@ -69,7 +69,7 @@ export async function lessonsOn(answer, again) {
 
 /** A search for the passage that answers a question, but was not found by it. */
 export function searchToTeach(taught) {
-  const found = h("ol.rows", { "aria-label": "Passages to choose from" });
+  const list = h("ol.rows", { "aria-label": "Passages to choose from" });
   const input = h("input", { type: "search", id: "missing" });
   return h("details",
     h("summary", "The answer is not here?"),
@@ -78,14 +78,15 @@ export function searchToTeach(taught) {
       onsubmit: (event) => {
         event.preventDefault();
         attempt(async () => {
-          const { hits } = await post("recalls", { question: input.value, k: 8, keep: false });
+          const found = await post("recalls", { question: input.value, k: 8, keep: false });
+          const hits = found.hits.filter((hit) => hit.score);
           tell(`${some(hits.length, "passage")} found`);
-          put(found, hits.map((hit) => h("li", h("div.head", h("h3", named(hit)),
+          put(list, hits.map((hit) => h("li", h("div.head", h("h3", named(hit)),
             button("Answers it", () => taught.judge(hit.id, "cited"), { class: "verdict" })),
           h("p.soft", excerpt(hit).parts))));
         });
       },
     }, h("label", { for: "missing" }, "Find the passage by words that it holds"),
     h("div.row", input, h("button", "Find"))),
-    found);
+    list);
 }
