@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import threading
 import time
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +95,34 @@ def test_what_is_no_text_is_refused_with_the_reason(
     assert answer.status_code == 422
     assert said in answer.json()["message"]
     assert api.get("/v1/documents").json()["total"] == 6
+
+
+def test_a_zip_bomb_is_refused_and_others_are_served(api: Any) -> None:
+    main = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+    types = "http://schemas.openxmlformats.org/package/2006/content-types"
+    word = "application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"
+    relations = "http://schemas.openxmlformats.org/package/2006/relationships"
+    office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument"
+    small = {
+        "[Content_Types].xml": f'<Types xmlns="{types}"><Override PartName="/word/document.xml" '
+        f'ContentType="{word}"/></Types>',
+        "_rels/.rels": f'<Relationships xmlns="{relations}"><Relationship Id="r" Type="{office}" '
+        'Target="word/document.xml"/></Relationships>',
+    }
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as package:
+        for name, text in small.items():
+            package.writestr(name, text)
+        with package.open("word/document.xml", "w") as document:
+            document.write(f'<w:document xmlns:w="{main}"><w:body><w:p><w:r><w:t>'.encode())
+            for _ in range(300):
+                document.write(b"owl " * (1 << 18))
+            document.write(b"</w:t></w:r></w:p></w:body></w:document>")
+    answer = upload(api, "bomb.docx", file.getvalue())
+    assert (answer.status_code, answer.json()["error"]) == (422, "unreadable")
+    assert "Heap exhausted" in answer.json()["message"]
+    assert upload(api, "a.md", SETUP).status_code == 200
+    assert ask(api, "packages of Tessel")["hits"][0]["place"] == "a.md"
 
 
 def test_no_link_is_followed(api: Any, monkeypatch: pytest.MonkeyPatch) -> None:

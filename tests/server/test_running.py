@@ -35,11 +35,12 @@ def session_at(url: str, **options: Any) -> Any:
         return client.request("GET", "/session")
 
 
-def half_sent(url: str, path: str, body: bytes, kind: str = "application/json") -> socket.socket:
+def half_sent(url: str, path: str, body: bytes, kind: str = "json", by: str = "") -> socket.socket:
     """A request whose body stops before its end."""
     host, port = url.removeprefix("http://").split(":")
     opened = socket.create_connection((host, int(port)), timeout=60)
-    head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {kind}\r\n"
+    head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/{kind}\r\n"
+    head += f"Authorization: Bearer {by}\r\n" if by else ""
     opened.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body[:-1])
     return opened
 
@@ -129,7 +130,7 @@ def test_a_lesson_reaches_any_worker(location: Path) -> None:
     assert "executable" not in shown
 
 
-def test_forty_tenants_at_once(tmp_path: Path) -> None:
+def test_forty_tenants_at_once_beside_slow_uploads_of_one(tmp_path: Path) -> None:
     tokens, names = [], [f"tenant{n}" for n in range(40)]
     for name in names:
         tokens += [
@@ -139,9 +140,11 @@ def test_forty_tenants_at_once(tmp_path: Path) -> None:
         with HebbianIndex.open(tmp_path / "served", namespace=name) as index:
             index.add([{"id": f"{name}-0", "text": f"The owl of {name} hunts voles."}])
     (tmp_path / "tokens.toml").write_text("\n".join(tokens))
-    with served_process(
-        tmp_path / "served", "--tokens", str(tmp_path / "tokens.toml"), "--workers", "2"
-    ) as (_, url, _):
+    options = ("--tokens", str(tmp_path / "tokens.toml"), "--workers", "2")
+    with served_process(tmp_path / "served", *options) as (_, url, _), ExitStack() as stack:
+        for n in range(60):
+            path, mine = f"/v1/documents?place={n}.md", secret(names[0])
+            stack.enter_context(half_sent(url, path, b"# Slow", "octet-stream", by=mine))
 
         def live(name: str) -> list[str]:
             with Client(url, token=secret(name)) as client:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import quote
 
 from manuals import QUESTION
 from pages import ask, card, cards, titles
@@ -95,6 +96,30 @@ def test_no_address_and_no_script_is_shown(open_page: Any, add: Any) -> None:
     assert "secret" not in page.content()
     assert page.locator("main img, main script").count() == 0
     assert page.get_by_role("link", name="click").count() == 0
+
+
+def test_no_name_runs_a_script(open_page: Any, add: Any) -> None:
+    hostile = "<img src=x onerror=alert(1)>"
+    add({"id": hostile, "title": f"Ruff {hostile}", "text": f"Ruffs wade. {hostile}",
+         "document_id": f"{hostile}.md", "tags": [f"ruff {hostile}"]},
+        {"id": "b", "text": "Ruffs fly.", "tags": [f"ruff {hostile}"]})  # fmt: skip
+    page = open_page()
+    ask(page, f"How do ruffs wade? {hostile}")
+    page.get_by_placeholder("your name").fill(hostile)
+    card(page, "Ruff ").get_by_role("button", name="Answers it").click()
+    page.get_by_text("First because").or_(page.get_by_text("marked it for")).first.wait_for()
+    page.goto("/documents")
+    with page.expect_file_chooser() as chooser:
+        page.get_by_role("button", name="Add files").click()
+    file = {"name": f"{hostile}.md", "mimeType": "text/plain", "buffer": hostile.encode()}
+    chooser.value.set_files([file])
+    page.get_by_text("read; nothing is changed yet").wait_for()
+    assert page.locator("main img, main script").count() == 0
+    for view in ("/learned", "/documents", f"/documents?place={quote(hostile)}.md",
+                 f"/?q=ruffs&tag={quote('ruff ' + hostile)}", f"/?q={quote(hostile)}"):  # fmt: skip
+        page.goto(view)
+        page.get_by_text("onerror").first.wait_for()
+        assert page.locator("main img, main script").count() == 0
 
 
 def test_the_first_minute(open_page: Any) -> None:
