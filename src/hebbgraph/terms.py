@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Protocol
 
-from hebbgraph.arrays import BoolArray, IntArray
+from hebbgraph.arrays import BoolArray, FloatArray, IntArray
 
 __all__ = ["IncidenceView", "Role", "TermKind"]
 
@@ -67,6 +67,9 @@ class IncidenceView(Protocol):
 
     def df(self, tags: IntArray, /) -> IntArray:
         """Return the document frequency of each tag."""
+
+    def keyphraseness(self, tags: IntArray, /) -> FloatArray:
+        """Return how far a mention of each tag is likely to mean what chunks titled by it mean."""
 
     def link_kinds(self, tags: IntArray, /) -> IntArray:
         """Return the :class:`TermKind` of each tag."""

@@ -21,7 +21,8 @@ says what the chunk is about; a mentioned tag says little. Mass crosses a tag in
 **link**, to the chunk whose title the tag is; along a **backlink**, from that chunk to the chunks
 that mention the tag; and along a **co-mention**, from one mention to another. It never crosses from
 title to title, since chunks under one heading are no evidence for each other. If n chunks share a
-title, a link passes 1/n of the mass to each.
+title, a link passes 1/n of the mass to each; if the title is an ordinary word ("Print"), only the
+share of the mass that its keyphraseness says (:class:`hebbgraph.recall.snapshot.Snapshot`).
 
 *Mass.* Mass is **trusted** once it has been on a chunk whose title the query names. Only
 trusted mass uses co-mentions; for other mass they would count again what word search has counted,

@@ -199,7 +199,8 @@ class SpreadingStep:
             self.named = float(self.cue_trust[namesakes > 0].max(initial=0.0))
             passed = _passed_on(mass, total, namesakes, p, trust=self.cue_trust)
         else:
-            passed = _passed_on(mass, total, namesakes, p, co_mentions=True)
+            trust = self.view.keyphraseness(tags)
+            passed = _passed_on(mass, total, namesakes, p, trust=trust, co_mentions=True)
             passed[2] *= self._credit
         trusted, plain, credit = passed.reshape(3, 2 * n).take(edge, axis=1) * pull
         flows = Flows(tags[owner], chunks, trusted, plain, credit)
@@ -241,7 +242,7 @@ def _passed_on(
     namesakes: IntArray,
     p: SpreadingParameters,
     *,
-    trust: FloatArray | float = 1.0,
+    trust: FloatArray,
     co_mentions: bool = False,
 ) -> FloatArray:
     """Return what each tag passes to a chunk, per unit of the chunk's evidence.

@@ -34,6 +34,7 @@ Where: TypeAlias = Mapping[str, Any] | Callable[[Chunk], bool] | None
 #: Larger scores of seeds are scaled, so that their differences stay finite.
 _LARGE_SCORE = 1e100
 _NOTHING = "nothing known: the index seems to hold nothing about this question"
+_TOO_SHORT = "too short: the question names nothing to search for; ask what it is about, too"
 _NONE_PASSES = "no chunk passes the filter"
 _NO_EMBEDDER = "vector search is off: the index has vectors, but was opened without the embedder"
 _NO_VECTORS = "vector search is off: no chunk has a vector; add chunks with an embedder"
@@ -215,7 +216,7 @@ class Recaller:
             notes.append(_NONE_PASSES)
             notes += (f"no chunk has a field {field!r}" for field in misfits)
         elif ranking.confidence is not None and ranking.confidence < NOTHING_KNOWN:
-            notes.append(_NOTHING)
+            notes.append(_TOO_SHORT if question.says_nothing else _NOTHING)
         if session.meta.get("open_tags", "0") != "0":
             notes.append(_OPEN_TAGS)
         return notes

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.arrays import BoolArray, IntArray
+from hebbgraph.arrays import BoolArray, FloatArray, IntArray
 from hebbgraph.errors import DamagedIndexError
 from hebbgraph.filters import Rows, rows_passing
 from hebbgraph.records import plain
@@ -52,6 +52,7 @@ class _Info(NamedTuple):
     titles: int
     kind: int
     is_incidental: bool
+    keyphraseness: float
     key: str
 
 
@@ -62,7 +63,8 @@ class Snapshot:
     proposed are *incidental*: "need" and "compared" are proposed by a few chunks, where they happen
     to open a sentence, and are words of very many. This is the keyphraseness of [1]_: the share of
     chunks that propose a phrase among those that mention it. Incidental tags, tags of more than a
-    quarter of a large corpus and stop tags count only for the chunks whose titles they are.
+    quarter of a large corpus and stop tags count only for the chunks whose titles they are. A word
+    leads to these only as far as its keyphraseness says.
 
     References
     ----------
@@ -142,7 +144,14 @@ class Snapshot:
     def _load_info(self, tags: list[int]) -> dict[int, _Info]:
         terms = terms_by_id(self.session, tags)
         return {
-            id_: _Info(term.df, term.titles, term.kind, self.is_incidental(term), term.key)
+            id_: _Info(
+                term.df,
+                term.titles,
+                term.kind,
+                self.is_incidental(term),
+                term.keyphraseness,
+                term.key,
+            )
             for id_, term in terms.items()
         }
 
@@ -206,6 +215,10 @@ class Snapshot:
         """Return the document frequency of each tag."""
         counts = (info.titles if info.is_incidental else info.df for info in self._info(tags))
         return np.fromiter(counts, np.int64)
+
+    def keyphraseness(self, tags: IntArray) -> FloatArray:
+        """Return how far a mention of each tag is likely to mean what it means as a title."""
+        return np.array([info.keyphraseness for info in self._info(tags)])
 
     def link_kinds(self, tags: IntArray) -> IntArray:
         """Return the :class:`~hebbgraph.terms.TermKind` of each tag."""
