@@ -248,6 +248,20 @@ def test_markdown_is_drawn(open_page: Any, add: Any) -> None:
     assert hop.get_by_role("blockquote").nth(1).inner_text().startswith("Ida Moss mends")
 
 
+def test_an_excerpt_of_a_table_begins_with_a_cell(open_page: Any, add: Any) -> None:
+    rows = "".join(f"| Boat {n} | moored in bay {n} |\n" for n in range(20))
+    text = f"# Fleet\n\n## Bays\n\n| boat | bay |\n|---|---|\n{rows}| Heron | with quills |\n"
+    add({"id": "fleet", "title": "Fleet: Bays", "text": text})
+    page = open_page()
+    ask(page, "Where are quills?")
+    shown = card(page, "Fleet").inner_text()
+    assert "… with quills" in shown
+    assert "|" not in shown
+    card(page, "Fleet").get_by_role("button", name="Show all").click()
+    whole = card(page, "Fleet").inner_text()
+    assert whole.count("Bays") == whole.count("Fleet") == 1
+
+
 def test_what_is_shown_whole_offers_no_more(open_page: Any, add: Any) -> None:
     add({"id": "quills", "title": "Quills", "text": "# Quills\n\nQuills are cut.\n\nNever bent.\n"})
     page = open_page()

@@ -19,9 +19,8 @@ export async function showTag(panel, tag) {
   panel.querySelector("h2").focus({ preventScroll: true });
   await attempt(async () => {
     const about = await get(`tags/${encodeURIComponent(tag)}`, { k: 50 });
-    const titles = about.titles ? `, ${count(about.titles)} of them in the title` : "";
     panel.append(
-      h("p.soft", `In ${some(about.chunks, "passage")}${titles}; the most relevant first.`),
+      h("p.soft", `In ${some(about.chunks, "passage")}; the most relevant first.`),
       h("ol.rows", { "aria-label": "Passages" }, about.hits.map((hit) => h("li", h("h3", named(hit)),
         h("div.text", excerpt(hit, 120).parts)))),
       section("Neighbors, and in how many passages", about.neighbors, (each) =>

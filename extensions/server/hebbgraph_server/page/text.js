@@ -39,7 +39,7 @@ const MARKDOWN = new RegExp([
   "\\s{0,3}^[ \\t]*(?:```|~~~).*\\n(?<block>(?:.*\\n)*?)[ \\t]*(?:```|~~~)[ \\t]*$\\s{0,3}",
   "^\\|[-:| \\t]+$\\n?",
   "^\\|(?<row>.+)$\\n?",
-  "(?<=[^\\s|])\\n(?=[a-z(])",
+  "(?<=[^\\s|])\\n(?=[a-z(`])",
   "\\s{0,3}^[ \\t]*#{1,6}[ \\t]+(?<heading>.+)$\\s{0,3}",
   "(?<tick>`+)(?<code>[^`]+)\\k<tick>",
   "(?:\\*\\*|__)(?=\\S)(?<strong>.+?)(?:\\*\\*|__)",
@@ -91,8 +91,11 @@ function linked(target, label) {
 /** A passage, whole and in parts that show each word of the question that it holds. */
 export function excerpt({ text, title, ...passage }, room = 250) {
   const marks = placed(text, passage.marks);
-  const heading = text.match(/^\s*#+ (.+)\s*/);
-  const first = heading?.[1] === title ? heading[0].length : 0; // the title is shown already
+  let first = 0;
+  for (const [line, heading] of text.matchAll(/\s*#+ (.+)\s*/gy)) {
+    if (!title.includes(heading)) break; // what the title says is shown already
+    first += line.length;
+  }
   const ranges = [];
   const covered = new Set();
   for (let width = room; ranges.length < 4; width = room / 3) {
@@ -130,11 +133,14 @@ function heaviest(marks, width, covered) {
   return best;
 }
 
-/** A range that begins with a sentence or line, if one begins shortly before, and ends a word. */
+/** A range that begins with a cell, sentence or line, and ends a word. */
 function around(text, start, width) {
+  const isRow = text[text.lastIndexOf("\n", start - 1) + 1] === "|";
   const lead = text.slice(Math.max(0, start - 60), start);
-  const sentence = Math.max(lead.lastIndexOf("\n"), lead.lastIndexOf(". ") + 1);
-  const from = start < 60 ? 0 : start - lead.length + Math.max(sentence, lead.indexOf(" "), 0);
-  const rest = text.slice(from + width).search(/\s/);
-  return [from, rest < 0 ? text.length : from + width + rest];
+  const begins = [lead.indexOf(" "), lead.lastIndexOf("\n"), lead.lastIndexOf(". ") + 1, 0];
+  const from = start < 60 ? 0 : isRow ? text.lastIndexOf("|", start)
+    : start - lead.length + Math.max(...begins);
+  const least = Math.max(from + width, start + 60);
+  const rest = text.slice(least).search(/\s/);
+  return [from, rest < 0 ? text.length : least + rest];
 }
