@@ -102,6 +102,7 @@ def test_what_is_gone_goes_on_request_only(folder: Path, index: HebbianIndex) ->
     report = ingest(["docs"], index)
     assert report.missing == ("docs/a.md",)
     assert "docs/a.md" in index.documents()
+    assert ingest(["docs"], index, delete_missing=True, dry_run=True).deleted == 0
     assert ingest(["docs"], index, delete_missing=True).deleted == 1
     assert list(index.documents()) == ["docs/b.md", "docs/mail", "more/c.md"]
 
@@ -158,6 +159,21 @@ def test_what_cannot_be_listed_is_not_gone(
     assert report.failed == {closed: "cannot be listed: permission denied"}
     assert (report.missing, list(index.documents())) == ((), ["docs/closed/deep/a.md"])
     assert ingest(["docs"], index, delete_missing=True).deleted == 1
+
+
+def test_a_dry_run_says_what_would_be_read_and_changes_nothing(
+    folder: Path, index: HebbianIndex
+) -> None:
+    for name in ("docs/a.md", "docs/b.md"):
+        write(folder, name)
+    ingest(["docs"], index)
+    write(folder, "docs/b.md", "It sinks.")
+    write(folder, "docs/c.md")
+    report = ingest(["docs"], index, dry_run=True)
+    assert report.documents == ("docs/b.md", "docs/c.md")
+    assert (report.changed_documents, report.unchanged_documents, report.added) == (1, 1, 0)
+    assert [chunk.text for chunk in index.get(index.ids())] == ["It floats."] * 2
+    assert ingest(["docs"], index).documents == report.documents
 
 
 def test_a_file_that_fails_keeps_its_former_passages(folder: Path, index: HebbianIndex) -> None:

@@ -18,8 +18,7 @@ from hebbgraph.records import AddReport, Chunk
 
 __all__ = ["IngestReport", "find_files", "ingest"]
 
-_BATCH = 512  # chunks that are written at once
-_PAGE = 1000
+_BATCH = 512  # chunks that are read or written at once
 _UNLISTED = "cannot be listed"
 _NO_FAULT = ("is empty", "is binary", "has long lines")  # of a file that is skipped
 #: Folders and files that programs make, beside what they are made from.
@@ -32,11 +31,12 @@ _MADE = frozenset({
 class IngestReport(AddReport):
     """What reading files did, in chunks and documents.
 
-    ``documents`` were written, ``skipped`` and ``failed`` give the reason by place, and the files
-    of ``missing`` documents are gone.
+    ``documents`` were written, ``changed_documents`` of them over former ones; ``skipped`` and
+    ``failed`` give the reason by place, and the files of ``missing`` documents are gone.
     """
 
     documents: tuple[str, ...] = ()
+    changed_documents: int = 0
     unchanged_documents: int = 0
     skipped: dict[str, str] = Field(default_factory=dict)
     failed: dict[str, str] = Field(default_factory=dict)
@@ -100,6 +100,7 @@ def ingest(
     *,
     base: str | os.PathLike[str] | None = None,
     delete_missing: bool = False,
+    dry_run: bool = False,
     limits: Limits | None = None,
     show_progress: Callable[[int, int], object] | None = None,
 ) -> IngestReport:
@@ -113,6 +114,8 @@ def ingest(
         The folder from which places are counted; by default as :func:`~.document.place_of` says.
     delete_missing : bool
         Delete documents that were read from files in these folders and are gone.
+    dry_run : bool
+        Convert nothing and change nothing; ``documents`` are the files that would be read.
     limits : Limits, optional
     show_progress : callable, optional
         Called with the number of files that are done, and of all.
@@ -130,30 +133,30 @@ def ingest(
             try:
                 data = converter.data(file, place)
                 same += (is_known := known.get(place) == digest_of(data, root))
-                chunks = [] if is_known else converter.convert(data, place, root).chunks()
+                is_left = is_known or dry_run
+                chunks = [] if is_left else converter.convert(data, place, root).chunks()
             except (HebbgraphError, ImportError) as error:
                 reason = str(error).removeprefix(f"{place}: ")
                 (skipped if reason.startswith(_NO_FAULT) else failed)[place] = reason
                 chunks, is_known = [], True  # what is stored of it stays
-            if chunks:
+            if chunks or (dry_run and not is_known):
                 batch += chunks
                 done.append(place)
             elif not is_known:
                 counts["deleted"] += index.delete(document_id=place).deleted
                 skipped[place] = "holds no passage"
-            if len(batch) >= _BATCH:
+            if len(batch) >= _BATCH or (batch and number == len(found.files)):
                 counts.update(index.refresh(batch).model_dump())
                 batch = []
             if show_progress is not None:
                 show_progress(number, len(found.files))
-        if batch:
-            counts.update(index.refresh(batch).model_dump())
     missing = sorted(set(_gone(known, found)))
-    if delete_missing and missing:
+    if delete_missing and missing and not dry_run:
         counts["deleted"] += index.delete(document_id=missing).deleted
     return IngestReport(
         **counts,
         documents=tuple(done),
+        changed_documents=len(known.keys() & set(done)),
         unchanged_documents=same,
         skipped=skipped,
         failed=failed,
@@ -180,7 +183,7 @@ def _digests(index: HebbianIndex) -> dict[str, str]:
     ids = index.ids({"digest": {"$exists": True}})
     return {
         chunk.document_id: str(chunk.metadata["digest"])
-        for start in range(0, len(ids), _PAGE)
-        for chunk in index.get(ids[start : start + _PAGE])
+        for start in range(0, len(ids), _BATCH)
+        for chunk in index.get(ids[start : start + _BATCH])
         if chunk.document_id is not None
     }
