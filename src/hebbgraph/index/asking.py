@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
+from functools import partial
 from itertools import compress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hebbgraph.errors import ParameterError, StorageError, check_whole
+from hebbgraph.errors import ConnectionLostError, ParameterError, StorageError, check_whole
 from hebbgraph.filters import rows_passing
 from hebbgraph.index.session import OpenNamespace, listed
 from hebbgraph.learning.graph import cooccurrence, find_tags, neighbors, referring
@@ -44,7 +45,7 @@ class AskingVerbs(OpenNamespace):
         min_score: float | None = None,
         recall_id: str | None = None,
     ) -> Recall:
-        """Return the k most active chunks for a question.
+        """Return the k most active chunks for a question; a lost connection is tried once more.
 
         Parameters
         ----------
@@ -78,17 +79,22 @@ class AskingVerbs(OpenNamespace):
             If the embedder fails.
         """
         self._check_text_version()
-        return self._recaller.recall(
+        ask = partial(
+            self._recaller.recall,
             question,
             k,
             where=where,
-            seeds=seeds,
+            seeds=list(seeds) if isinstance(seeds, Iterator) else seeds,
             vector=vector,
             strategy=strategy,
             steps=steps,
             min_score=min_score,
             recall_id=recall_id,
         )
+        try:
+            return ask()
+        except ConnectionLostError:
+            return ask()
 
     def explain(self, recall: Recall, chunk_id: str) -> Hit:
         """Return how a chunk ranks for the question of a recall on today's index.

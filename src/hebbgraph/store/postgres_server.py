@@ -33,6 +33,7 @@ __all__ = [
     "PostgresSession",
     "Server",
     "error_of",
+    "is_lost",
     "leave",
     "parsed",
     "shared",
@@ -150,21 +151,21 @@ def leave(conninfo: str, user: object) -> None:
 
 
 def is_lost(error: BaseException) -> bool:
-    """Return whether an error means that the connection is gone."""
+    """Return whether an error means that the connection is gone, or a replica has moved on."""
     if state := getattr(error, "sqlstate", None):
-        return str(state).startswith(("08", "57P", "53300", "25P03"))
+        return str(state).startswith(("08", "57P", "53300", "25P03", "40001"))
     return isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
 
 
-def error_of(error: psycopg.Error, place: str) -> Exception:
-    """Return the hebbgraph error for one of PostgreSQL.
+def error_of(error: psycopg.Error, place: str, outcome: str = "") -> Exception:
+    """Return the hebbgraph error for one of PostgreSQL; the outcome is that of a lost write.
 
     See https://www.postgresql.org/docs/current/errcodes-appendix.html.
     """
     state, message = error.sqlstate or "", f"{place}: {str(error).strip()}"
     if is_lost(error):
-        return ConnectionLostError(message)
-    if state in ("55P03", "40P01", "40001"):
+        return ConnectionLostError(message + outcome)
+    if state in ("55P03", "40P01"):
         return IndexBusyError(f"{message}: another process has been writing for too long")
     if state == "53100":
         return DiskFullError(f"{message}; nothing was written")
