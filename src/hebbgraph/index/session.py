@@ -40,7 +40,7 @@ class OpenNamespace:
     def __post_init__(self) -> None:
         database, settings, embedder = self._database, self.settings, self.embedder
         folder = self._cache_dir or (None if self.read_only else database.folder)
-        self._vectors = vectors = VectorCache(database, folder)
+        self._vectors = vectors = VectorCache(database, folder, approximate=settings.approximate)
         self._loader = Loader(database, settings, embedder, self.tagger)
         asks = getattr(self.tagger, "tag_question", None)
         self._recaller = Recaller(self.namespace, database, settings, vectors, embedder, asks)
