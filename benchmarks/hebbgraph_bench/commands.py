@@ -20,6 +20,7 @@ STUDIES = {
     "leave-one-out": "left_out",
     "frameworks": "frameworks",
     "speed": "speed",
+    "nearest": "nearest",
     "attacks": "attacks",
     "build": "multihop",
 }
