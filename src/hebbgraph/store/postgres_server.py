@@ -43,6 +43,8 @@ __all__ = [
 #: Connections of a process to one database, whatever the number of namespaces.
 _MOST = 16
 _SECONDS = 30.0  # to wait for one
+#: More rows than this are copied into a table.
+_INSERT, _FEW = re.compile(r"INSERT INTO (\$\w+\([\w, ]+\)) VALUES \([?, ]+\)"), 8
 _DEFAULTS = {
     "application_name": "hebbgraph",
     "client_encoding": "UTF8",
@@ -211,7 +213,14 @@ class PostgresSession(Session):
         self.meta = meta
 
     def many(self, sql: str, parameters: Iterable[Sequence[Any]]) -> None:
-        self._connection.cursor().executemany(translated(sql, self._schema), parameters)
+        cursor, rows = self._connection.cursor(), list(parameters)
+        insert = _INSERT.fullmatch(sql)
+        if insert is None or len(rows) < _FEW:
+            cursor.executemany(translated(sql, self._schema), rows)
+            return
+        with cursor.copy(translated(f"COPY {insert[1]} FROM STDIN", self._schema)) as copy:
+            for row in rows:
+                copy.write_row(row)
 
     def execute(self, sql: str, parameters: Sequence[Any]) -> psycopg.Cursor[Any]:
         bound = [_bound(value) for value in parameters]
