@@ -197,6 +197,9 @@ def namespaces_of(url: str) -> list[str]:
     try:
         with psycopg.connect(conninfo, autocommit=True) as connection:
             for (schema,) in connection.execute(_SCHEMAS, [_PREFIX]).fetchall():
+                if schema_name(name := _read_back(schema)) == schema:
+                    names.append(name)
+                    continue
                 sql = translated("SELECT value FROM $meta WHERE key = 'namespace'", schema)
                 names += (name for (name,) in connection.execute(sql))
     except psycopg.Error as error:
@@ -217,3 +220,13 @@ def schema_name(namespace: str) -> str:
     if len(_PREFIX + safe) > _LONGEST:  # "_z" begins no other name
         safe = f"_z{blake2b(namespace.encode(), digest_size=16).hexdigest()}"
     return _PREFIX + safe
+
+
+def _read_back(schema: str) -> str:
+    """Return the namespace that a schema's name spells out; of a long one it is a digest."""
+
+    def plain(match: re.Match[bytes]) -> bytes:
+        return b"_" if match[1] == b"_" else bytes.fromhex(match[1].decode())
+
+    safe = schema.removeprefix(_PREFIX).encode()
+    return re.sub(rb"_(_|[0-9a-f]{2})", plain, safe).decode(errors="replace")
