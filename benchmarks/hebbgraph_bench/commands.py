@@ -25,7 +25,7 @@ STUDIES = {
     "build": "multihop",
 }
 #: After ``--paper``: the experiments of papers.
-PAPERS = {name: f"papers.{name}" for name in ("bambookg", "bio_rag")}
+PAPERS = {name: f"papers.{name}" for name in ("bambookg", "bio_rag", "nakg")}
 _DEFAULT = "rank"
 
 

@@ -116,4 +116,3 @@ def test_graphs_are_thinned_by_likeness_and_by_a_judge() -> None:
     graph = path_graph()
     assert len(graph.similar(np.array([[1.0, 0.0], [0.0, 1.0]]))) == 2
     assert len(graph.judged(lambda first, second: (first, second) == ("owl", "vole"))) == 3
-    assert graph.at(1.0).weights.tolist() == [1.0, 1.0, 1.0]

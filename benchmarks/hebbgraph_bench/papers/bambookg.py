@@ -1,4 +1,4 @@
-"""BambooKG's tables 1 and 2 [1]_: length and speed of contexts, and whether they hold the answer.
+"""BambooKG's tables 1 and 2 [1]_: size and speed of contexts, and whether they hold the answer.
 
 The paper gives the whole context of a recall to GPT-4o, and lets it judge the answer. Here no model
 reads: the share of questions whose answer (other than yes and no) stands in the context is an upper
@@ -33,41 +33,10 @@ from hebbgraph import HebbianIndex
 from hebbgraph_bench.embedding import CachedModel
 from hebbgraph_bench.sets import add_options, model_of, opened_set, write_json
 
-__all__ = ["PUBLISHED", "add_arguments", "holds_answer", "run", "tokens_in"]
+__all__ = ["add_arguments", "holds_answer", "run", "tokens_in"]
 
 _WHOLE, _CUTS = 10_000, (5, 10)
 _SHARES = (0.25, 0.5, 1.0)
-#: Tables 1 and 2: accuracy in % as judged, tokens of the context, seconds of retrieval.
-PUBLISHED: Mapping[str, Mapping[str, tuple[int, int | None, float]]] = {
-    "hotpotqa": {
-        "RAG, top 5": (71, 648, 2.16),
-        "OpenIE 5-3": (57, 264, 4.55),
-        "GraphRAG": (20, None, 4.98),
-        "KGGen 5-3": (71, 440, 3.45),
-        "BambooKG 5-3": (78, 1_887, 0.01),
-    },
-    "musique, 2 hops": {
-        "RAG, top 5": (58, 525, 5.65),
-        "OpenIE 5-3": (20, 275, 4.96),
-        "GraphRAG": (45, None, 6.05),
-        "KGGen 5-3": (41, 295, 3.11),
-        "BambooKG 5-3": (69, 2_905, 0.01),
-    },
-    "musique, 3 hops": {
-        "RAG, top 5": (14, 1_078, 6.12),
-        "OpenIE 5-3": (1, 280, 2.51),
-        "GraphRAG": (33, None, 8.90),
-        "KGGen 5-3": (10, 318, 2.43),
-        "BambooKG 5-3": (54, 16_273, 0.01),
-    },
-    "musique, 4 hops": {
-        "RAG, top 5": (53, 748, 5.59),
-        "OpenIE 5-3": (6, 328, 2.93),
-        "GraphRAG": (51, None, 8.21),
-        "KGGen 5-3": (8, 228, 2.23),
-        "BambooKG 5-3": (56, 11_728, 0.01),
-    },
-}
 _Search = Callable[[str, int], list[str]]
 _Values = dict[str, list[float]]
 
@@ -87,10 +56,10 @@ def run(options: argparse.Namespace) -> int:
         kinds = [_kind(uses.name, rows.get(event.id, {})) for event in uses.events]
         for kind in sorted(set(kinds)):
             at = [place for place, other in enumerate(kinds) if other == kind]
-            print(_table(f"{kind}: {len(at)} questions", systems, at, kind), end="\n\n")
+            print(_table(f"{kind}: {len(at)} questions", systems, at), end="\n\n")
         grown = [_communities(uses, share, options.seed) for share in _SHARES]
         heads = list(grown[0])
-        lines = [[f"{row[head]:,.3g}" for head in heads] for row in grown]
+        lines = [[f"{n:,.0f}" if n > 1 else number(n) for n in row.values()] for row in grown]
         print(markdown(f"{uses.name}: contexts within communities", heads, lines), end="\n\n")
         figures.append({"name": uses.name, "kinds": kinds, "systems": systems, "grown": grown})
     write_json(options, {"sets": figures})
@@ -189,7 +158,7 @@ def tokens_in(text: str) -> int:
     return len(re.findall(r"[^\W\d_]{1,8}|\d{1,3}|[^\w\s]", text))
 
 
-def _table(title: str, systems: Mapping[str, _Values], at: Sequence[int], kind: str) -> str:
+def _table(title: str, systems: Mapping[str, _Values], at: Sequence[int]) -> str:
     def mean(values: Sequence[float]) -> float | None:
         known = [values[place] for place in at if not np.isnan(values[place])]
         return float(np.mean(known)) if known else None
@@ -199,11 +168,6 @@ def _table(title: str, systems: Mapping[str, _Values], at: Sequence[int], kind: 
         cells = [number(mean(values["answer"])), number(mean(values["gold"]))]
         cells += [f"{mean(values['chunks']):.1f}", f"{mean(values['tokens']):,.0f}"]
         rows.append([name, *cells, f"{np.median([values['ms'][place] for place in at]):.1f}"])
-    for name, (judged, tokens, seconds) in PUBLISHED.get(kind, {}).items():
-        shown = "–" if tokens is None else f"{tokens:,}"
-        rows.append(
-            [f"paper: {name}", f"{judged} % judged", "–", "–", shown, f"{1e3 * seconds:,.0f}"]
-        )
     heads = ("system", "answer in context", "all gold", "chunks", "tokens", "ms (median)")
     return markdown(title, heads, rows)
 

@@ -48,12 +48,6 @@ ROUNDS, _DEPTH = 10, 10
 _CURVE, _PRUNED = (PAPER_EDGES, 128_000, 64_000, 32_000, 16_000, 12_000, 10_000), 20_000
 #: Terms of a larger corpus; how often chance must be exceeded for two terms to belong together.
 _MORE_NODES, _LIFT = 6_000, 3.0
-_PUBLISHED = {
-    "paper: Bio-RAG, reinforced": (0.270, 0.180, 0.714, 0.377),
-    "paper: Bio-RAG, static": (0.270, 0.180, 0.714, 0.377),
-    "paper: TF-IDF": (0.658, 0.658, 0.692, 0.416),
-    "paper: random": (0.0, None, None, None),
-}
 _METRICS: dict[str, Callable[[list[str], Mapping[str, int]], float]] = {
     "P@5": lambda ranked, grades: len(grades.keys() & set(ranked[:5])) / 5,
     "P@10": lambda ranked, grades: len(grades.keys() & set(ranked[:10])) / 10,
@@ -136,7 +130,7 @@ def _arms(
     written = dense_graph(texts, digested=sorted(drawn.tolist()), between=between)
     everything = dense_graph(texts, between=between)
     full, base = everything.strongest(PAPER_EDGES, seed=seed), Learning()
-    full_at_one = full.at(1.0)
+    full_at_one = replace(full, weights=np.ones(len(full)))
     labels = list(full.labels)
     vectors = corpus.tf_idf.term_vectors(labels) if model is None else model.embed(labels)
     sparse = full.similar(vectors)
@@ -283,7 +277,6 @@ def _first_table(baselines: Mapping[str, _Scores], written: Arm) -> str:
         [name, *(number(float(np.mean(values))) for values in scores["asked"].values())]
         for name, scores in systems.items()
     ]
-    rows += [[name, *map(number, values)] for name, values in _PUBLISHED.items()]
     return markdown("Table 1, on documents of our own", ["system", *_METRICS], rows)
 
 
@@ -334,6 +327,8 @@ def _corpus(
     vectors = model.embed(texts)
 
     def similarity(question: str) -> NDArray[np.float64]:
-        return np.maximum(vectors @ model.embed_query(question), 0.0).astype(np.float64)
+        cosines = np.maximum(vectors @ model.embed_query(question), 0.0)
+        scores: NDArray[np.float64] = cosines.astype(np.float64)
+        return scores
 
     return Corpus(passages, strata, tf_idf, similarity)

@@ -157,12 +157,6 @@ class TermGraph:
         return len(self.sources)
 
     @property
-    def density(self) -> float:
-        """The share of all possible edges that exist."""
-        n = self.n_documents + len(self.labels)
-        return 2 * len(self) / (n * (n - 1)) if n > 1 else 0.0
-
-    @property
     def between_terms(self) -> BoolArray:
         """Which edges join two terms."""
         return self.sources >= self.n_documents
@@ -202,10 +196,6 @@ class TermGraph:
             weights=self.weights[keep],
             counts=self.counts[keep],
         )
-
-    def at(self, weight: float) -> TermGraph:
-        """Return the graph with this weight on every edge."""
-        return replace(self, weights=np.full(len(self), weight))
 
     def strongest(self, n_edges: int, *, seed: int = 0) -> TermGraph:
         """Return the graph with its strongest edges; ties are drawn.
