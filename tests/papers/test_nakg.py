@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from postgres import PostgresServer
 
 from hebbgraph import HebbianIndex
 from hebbgraph.errors import ParameterError
@@ -18,6 +19,7 @@ from hebbgraph_papers.nakg.links import cluster_chunks, members_of
 from hebbgraph_papers.nakg.model import Model, derive, untrained
 from hebbgraph_papers.nakg.training import train
 
+torch.set_num_threads(1)  # small matrices; threads would wait for each other
 TOPICS = ("ship", "slate", "salt")
 
 
@@ -41,7 +43,7 @@ def topics() -> Iterator[HebbianIndex]:
             {
                 "id": f"{topic}-{n}",
                 "text": f"It is about {topic}, {'very ' * n}much so.",
-                "tags": [f"{topic} mark {n // 2}"],
+                "tags": [f"{topic} mark {n // 2}", f"{topic} deck"],
             }
             for topic in TOPICS
             for n in range(10)
@@ -133,3 +135,26 @@ def test_without_vectors_words_rank_and_training_is_refused(memory: HebbianIndex
     assert "no vectors" in recall.notes[0]
     with pytest.raises(ParameterError, match="without any"):
         train(memory)
+    assert len(memory.recall("red ship", strategy="nakg", vector=[1.0, 0.0])) == 2
+
+
+def test_a_vector_of_another_length_is_refused(topics: HebbianIndex) -> None:
+    with pytest.raises(ParameterError, match="vectors of 5 numbers"):
+        topics.recall("Which salt?", strategy="nakg", vector=[1.0, 0.0])
+
+
+def test_postgresql_gives_the_same_as_a_file(topics: HebbianIndex, server: PostgresServer) -> None:
+    chunks = topics.get(topics.ids())
+    with HebbianIndex.open(server.new_database(), embedder=Topics()) as index:
+        index.add(chunks)
+        for strategy in ("bambookg", "bio_rag", "nakg"):
+            one, other = (
+                i.recall("What is very much a salt mark 3?", strategy=strategy)
+                for i in (topics, index)
+            )
+            assert one.hits
+            assert [(hit.id, hit.score, hit.path_text) for hit in one] == [
+                (hit.id, hit.score, hit.path_text) for hit in other
+            ]
+        index.reinforce(index.recall("Which salt?"), ["salt-1"])
+        assert train(index, edge_epochs=0, retrieval_epochs=0).report["questions"] == 1

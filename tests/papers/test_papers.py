@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,16 @@ def test_every_entry_point_is_a_strategy_of_its_name(points: dict[str, str]) -> 
         assert strategy.name == name
     with pytest.raises(ParameterError, match="bambookg, bio_rag, nakg"):
         named_strategy("rag")
+
+
+@pytest.mark.parametrize("page", ["docs/papers.md", "extensions/papers/README.md"])
+def test_the_python_of_a_page_runs(page: str, capsys: Any) -> None:
+    text = (Path(__file__).parents[2] / page).read_text("utf-8")
+    (block,) = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    exec(compile(block, page, "exec"), {})
+    printed = capsys.readouterr().out.splitlines()
+    assert all("Petrel" in line for line in printed), printed
+    assert printed
 
 
 def test_a_paper_is_one_of_three() -> None:

@@ -54,14 +54,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Measure and print."""
     figures: dict[str, Any] = {"sets": []}
-    if options.sets:
-        model = CachedModel(options.embedder, options.cache)
-        for name in options.sets:
-            uses = opened_set(name, options, order="shuffled")
-            figures["sets"].append(_measured(uses, model, options))
-        model.close()
-        print(_table(figures["sets"], options.seed), end="\n\n")
-        print(_training(figures["sets"]), end="\n\n")
+    model = CachedModel(options.embedder, options.cache)
+    for name in options.sets:
+        uses = opened_set(name, options, order="shuffled")
+        figures["sets"].append(_measured(uses, model, options))
+        print(_table(figures["sets"][-1], options.seed), end="\n\n", flush=True)
+    model.close()
+    print(_training(figures["sets"]), end="\n\n", flush=True)
     figures["growth"] = growth(list(map(int, options.sizes.split(","))), options.seed)
     print(_growth_table(figures["growth"]), end="\n\n")
     write_json(options, figures)
@@ -114,18 +113,15 @@ def _values(index: HebbianIndex, asked: Sequence[Event], strategy: str | Strateg
     ]
 
 
-def _table(sets: Sequence[dict[str, Any]], seed: int) -> str:
-    """Lay out R@5, and the differences to untaught spreading; a row is an arm."""
-    rows = []
-    for arm in sets[0]["values"]:
-        row = [arm]
-        for one in sets:
-            mean, base = float(np.mean(one["values"][arm])), one["values"]["spreading"]
-            by = "" if arm == "spreading" else difference(one["values"][arm], base, seed)[0]
-            row.append(f"{number(mean)} {by}".strip())
-        rows.append(row)
-    heads = [f"{one['name']} ({one['taught']} taught, {one['asked']} asked)" for one in sets]
-    return markdown("R@5, and against spreading", ["arm", *heads], rows)
+def _table(one: dict[str, Any], seed: int) -> str:
+    """Lay out R@5 of a set, and the differences to untaught spreading."""
+    base = one["values"]["spreading"]
+    rows = [
+        [arm, number(float(np.mean(values))), difference(values, base, seed)[0]]
+        for arm, values in one["values"].items()
+    ]
+    title = f"{one['name']}: {one['taught']} questions taught, {one['asked']} others asked"
+    return markdown(title, ["arm", "R@5", "against spreading"], rows)
 
 
 def _training(sets: Sequence[dict[str, Any]]) -> str:

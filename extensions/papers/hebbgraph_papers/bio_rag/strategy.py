@@ -117,6 +117,7 @@ class _Graph:
         to_chunks = at[owner], 2 * rows + 1, np.where(is_title, 1.0, _MENTION)
         place, others, _ = self._snapshot.tags_of(rows)
         wired = self._takes_part(others) & (others != tags[owner[place]])
-        pairs = np.stack((at[owner[place[wired]]], 2 * others[wired]))
-        (source, target), counts = np.unique(pairs, axis=1, return_counts=True)
-        return [to_chunks, (source, target, np.minimum(_UNIT * counts, 1.0))]
+        source, target = at[owner[place[wired]]], 2 * others[wired]
+        span = int(target.max(initial=0)) + 1
+        pairs, counts = np.unique(source * span + target, return_counts=True)
+        return [to_chunks, (pairs // span, pairs % span, np.minimum(_UNIT * counts, 1.0))]

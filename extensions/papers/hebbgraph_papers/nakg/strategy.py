@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Nakg", "read_vectors"]
 
-_CANDIDATES = 100  # by vectors, and as many by words
+#: By propagated vectors, besides all that direct search finds.
+_CANDIDATES = 100
 _NO_VECTORS = "no vectors: only words and their order were compared"
 
 
@@ -62,16 +63,16 @@ class Nakg:
 
     def rank(self, request: Request) -> Ranking:
         """Return the candidates by relevance."""
-        by_words, _ = request.question.search.best(_CANDIDATES, request.allowed)
         vector, cosine_of = request.question.vector, dict[int, float]()
-        if vector is not None:
+        found = request.evidence.chunks  # which also checks the length of the vector
+        if vector is not None and request.snapshot.counts.vectors:
             rows, vectors = self._layer(request.snapshot)
             if request.allowed is not None:
                 passing = request.allowed(rows)
                 rows, vectors = rows[passing], vectors[passing]
             cosine_of = dict(zip(rows.tolist(), (vectors @ vector).tolist(), strict=True))
         nearest = sorted(cosine_of, key=lambda row: (-cosine_of[row], row))[:_CANDIDATES]
-        candidates = np.union1d(by_words, np.array(nearest, np.int64))
+        candidates = np.union1d(found, np.array(nearest, np.int64)).astype(np.int64)
         terms, order = _words(request, candidates)
         semantic = np.array([cosine_of.get(row, 0.0) for row in candidates.tolist()])
         notes = () if cosine_of else (_NO_VECTORS,)
@@ -90,9 +91,9 @@ class Nakg:
             return dict.fromkeys(keys, (rows, derive(model, vectors).vectors))
 
         # Of size 0: else a layer larger than the cache would be made again by each question.
-        found: tuple[IntArray, NDArray[np.float32]]
-        found = snapshot.cache.known("nakg", [self._key], read, 0)[self._key]
-        return found
+        layers = snapshot.cache.known("nakg", [self._key], read, 0)
+        rows, vectors = layers[self._key]
+        return rows, vectors
 
 
 def read_vectors(snapshot: Snapshot) -> tuple[NDArray[np.int64], NDArray[np.float32]]:

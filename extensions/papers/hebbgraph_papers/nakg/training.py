@@ -125,8 +125,9 @@ class _Reader:
         ids = snapshot.ids(rows)
         self.position = {ids[row]: at for at, row in enumerate(rows.tolist())}
         self.pairs: _Pairs = dict.fromkeys(tag_pairs(*snapshot.tags_of(rows)), 1.0)
-        sql = "SELECT id, vector FROM $lesson WHERE vector IS NOT NULL"
-        self.lessons: Mapping[str, bytes] = dict(snapshot.session.rows(sql))
+        sql = "SELECT id, vector FROM $lesson WHERE length(vector) = ?"  # of the same model
+        found = snapshot.session.rows(sql, 4 * self.vectors.shape[1])
+        self.lessons: Mapping[str, bytes] = dict(found)
         return Ranking(np.empty(0, np.int64), np.empty(0), pads=False)
 
 
