@@ -9,12 +9,13 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c const
 BESIDE := extensions/server extensions/papers usebench benchmarks integrations/langchain integrations/llama_index
 # As many processes as processors; make test PYTEST_ARGS= takes one.
 PYTEST_ARGS ?= --numprocesses=auto --dist=loadfile
-DATASETS ?= $(wildcard ../shared/data/*)
+# Where evaluation sets are, a folder each; see benchmarks/README.md.
+DATA ?= data
 
 # A plain `make` lists what there is to make.
 .DEFAULT_GOAL := help
 
-.PHONY: help demo demo-ui site dist release-check test check format bench soak clean
+.PHONY: help demo demo-ui site dist test check format bench soak clean
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -74,7 +75,7 @@ dist: $(VENV)/.build-installed  ## Build every distribution into dist/.
 test: $(VENV)/.test-installed  ## Run all tests: the core, the adapters, the server with its page, usebench, examples.
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
-check: $(VENV)/.check-installed  ## Check formatting, lint, sizes, imports between rooms, and types; change nothing.
+check: $(VENV)/.check-installed  ## Check formatting, lint, sizes, imports between floors, and types; change nothing.
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/python tools/sizes.py
@@ -86,11 +87,12 @@ format: $(VENV)/.check-installed  ## Format and mend what ruff can mend.
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(VENV)/.test-installed  ## Measure on evaluation sets: make bench DATASETS="dir dir".
-	$(BIN)/hebbgraph bench $(DATASETS)
+bench: $(VENV)/.test-installed  ## Measure on the sets in data/, or in another folder: make bench DATA=folder
+	$(BIN)/hebbgraph bench $(dir $(wildcard $(DATA)/*/corpus.jsonl))
 
 soak: $(VENV)/.test-installed  ## Kills, interruptions and damage at length.
 	HEBBGRAPH_SOAK=1 $(BIN)/python -m pytest tests/test_survival.py
 
-clean:  ## Remove the virtual environment, caches and the demo's index.
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis demo.hebb demo-ui.hebb
+clean:  ## Remove the virtual environment, what was built, caches and the demo's index.
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis demo-ui.hebb
+	find . -name __pycache__ -prune -exec rm -rf {} +

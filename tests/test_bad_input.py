@@ -12,7 +12,13 @@ from dump import assert_sound
 from ships import CORPUS
 
 import hebbgraph.ingest.loading
-from hebbgraph import Chunk, HebbgraphError, HebbianIndex, Settings
+from hebbgraph import (
+    Chunk,
+    HebbgraphError,
+    HebbianIndex,
+    SentenceTransformerEmbedder,
+    Settings,
+)
 from hebbgraph.errors import InvalidChunkError, ParameterError
 
 STRANGE = [
@@ -125,6 +131,15 @@ def test_chunks_that_cannot_be_stored(ships: HebbianIndex, chunk: Any) -> None:
     assert len(str(raised.value)) < 400
     assert len(ships.ids()) == len(CORPUS)
     assert ships.doctor() == []
+
+
+@pytest.mark.parametrize("fields", [{"metadata": None}, {"metadata": "x"}, {"size": 1}, {"id": ""}])
+def test_a_chunk_is_refused_alike_as_a_dict(fields: dict[str, Any]) -> None:
+    with pytest.raises(InvalidChunkError) as as_dict:
+        Chunk.of({"text": "Ice", **fields})
+    with pytest.raises(InvalidChunkError, match="chunk without id") as made:
+        Chunk(text="Ice", **fields)
+    assert str(made.value) == str(as_dict.value)
 
 
 def test_extreme_chunks_that_can_be_stored(tmp_path: Path) -> None:
@@ -263,6 +278,10 @@ _CALLS: dict[str, Callable[[HebbianIndex], object]] = {
     "settings vectors": lambda _: Settings(vectors=2.0),
     "open(5)": lambda _: HebbianIndex.open(5),
     "open('')": lambda _: HebbianIndex.open(""),
+    "embedder=str": lambda _: HebbianIndex.open(":memory:", embedder="all-MiniLM"),
+    "embedder=class": lambda _: HebbianIndex.open(":memory:", embedder=SentenceTransformerEmbedder),
+    "tagger=str": lambda _: HebbianIndex.open(":memory:", tagger="names"),
+    "settings=dict": lambda _: HebbianIndex.open(":memory:", settings={"quorum": 2}),
 }
 
 
@@ -308,7 +327,7 @@ MESSAGES: dict[str, tuple[Callable[[HebbianIndex], object], str]] = {
     ),
     "delete without an argument": (
         lambda index: index.delete(),
-        "delete takes ids, document_id= or where=; got none of them",
+        "delete takes ids, document_id= or a filter; got none of them",
     ),
     "a document without an id": (
         lambda index: index.refresh([{"id": "a", "text": "x"}]),
@@ -322,9 +341,22 @@ MESSAGES: dict[str, tuple[Callable[[HebbianIndex], object], str]] = {
         lambda _: Settings(vectors=2),
         "Settings.vectors: Input should be less than or equal to 1, got 2",
     ),
+    "the name of an embedder": (
+        lambda _: HebbianIndex.open(":memory:", embedder="all-MiniLM"),
+        "embedder cannot be 'all-MiniLM'; write embedder=SentenceTransformerEmbedder(name)",
+    ),
+    "settings as a dict": (
+        lambda _: HebbianIndex.open(":memory:", settings={"quorum": 2}),
+        "settings cannot be {'quorum': 2}; write settings=Settings(quorum=2)",
+    ),
+    "a question in place of its recall": (
+        lambda index: index.reinforce("Who built it?", ["petrel"]),
+        "0 recalls 'Who built it?' are kept; the first argument is a Recall, or the id of one that "
+        "keep(recall) has kept",
+    ),
     "no index": (
         lambda _: HebbianIndex.open("/nowhere/at/all", read_only=True),
-        "there is no index at /nowhere/at/all/default.sqlite3; open it without read_only=True",
+        "there is no index at /nowhere/at/all/default.sqlite3; check the path, or open it to write",
     ),
 }
 

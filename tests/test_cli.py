@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from hebbgraph import HebbianIndex, Recall, cli
-from hebbgraph.cli import QUESTION, REWORDED
+from hebbgraph.cli.demo import QUESTION, REWORDED
 from hebbgraph.cli.printing import show_progress, visible
 
 PETREL = "# The Petrel\n\nShe was built by Ida Moss in 1871. See [the bay](bay.txt).\n"
@@ -177,12 +177,37 @@ def test_a_recall_is_printed_in_whole_lines(indexed: Path) -> None:
     assert f"   {visible(BAY)}" in lines  # whole, not wrapped
 
 
-def test_a_terminal_shows_the_part_of_a_text_that_was_asked_for(folder: Path) -> None:
-    text = f"{'Salt keeps herring. ' * 40}Ice was shipped. {'Salt keeps herring. ' * 40}"
-    run("index", "-", input=json.dumps({"text": text}))
-    shown = _on_terminal("recall", "Where is ice?")
-    assert "Ice was shipped." in shown
-    assert len(shown) < 600
+def test_notes_and_what_to_do_next_come_after_the_hits(indexed: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "hebbgraph", "recall", "What keeps herring?", "--path"],
+        env={**os.environ, "PYTHONPATH": str(Path(cli.__file__).parents[2])},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=True,
+    )
+    *_, note, hint = done.stdout.splitlines()
+    assert note.startswith("note: no tag of the index")
+    assert hint.startswith("hebbgraph reinforce ")
+    assert "no tag of the index" not in run("recall", "What keeps herring?").stderr
+
+
+@pytest.mark.parametrize("end", [". ", ", "])
+def test_the_part_of_a_text_is_shown_that_was_asked_for(folder: Path, end: str) -> None:
+    salt = f"salt keeps herring{end}" * 40
+    run("index", "-", input=json.dumps({"text": f"{salt}Ice was shipped. {salt}"}))
+    for shown in (_on_terminal("recall", "Where is ice?"), run("recall", "Where is ice?").stdout):
+        assert "Ice was shipped." in shown
+        assert len(shown) < 600
+    assert salt in run("recall", "Where is ice?", "--full").stdout
+
+
+def test_what_does_not_fit_the_question_is_not_shown(indexed: Path) -> None:
+    result = run("recall", "zebra quantum", code=1)
+    assert result.stdout == ""
+    assert result.stderr.startswith("note: nothing known")
+    assert result.stderr.count("\n") == 1
+    assert [hit["id"] for hit in answer("recall", "herring")["hits"]] == ["salt"]
 
 
 def _on_terminal(*arguments: str, **environment: str) -> str:
@@ -235,14 +260,16 @@ def test_texts_cannot_fool_the_terminal(folder: Path) -> None:
 
 
 def test_deleting_by_id_document_and_filter(indexed: Path) -> None:
-    assert run("delete", "ice", "nope").stdout == "1 chunk deleted\n"
+    result = run("delete", "ice", "nope")
+    assert result == ("1 chunk deleted\n", "there is no chunk nope\n")
     assert run("delete", "ice", code=1).stdout == "0 chunks deleted\n"
     assert answer("delete", "--document", "notes/bay.txt", "--document", "no.md")["deleted"] == 1
-    assert run("delete", "--document", "no.md", code=1).stdout == "0 chunks deleted\n"
+    result = run("delete", "--document", "no.md", code=1)
+    assert result == ("0 chunks deleted\n", "there is no document no.md\n")
     run("index", "notes", "chunks.jsonl")
     assert answer("delete", "--where", '{"year": 1850}')["deleted"] == 1
     assert answer("delete", "--document", "notes/")["deleted"] == 2
-    assert run("delete", code=1).stdout == "0 chunks deleted\n"
+    assert "--everything" in run("delete", code=1).stderr
     assert "--document" in run("delete", "salt", "--where", "{}", code=1).stderr
 
 
@@ -268,11 +295,15 @@ def test_ranks_teach_and_lessons_are_taken_back(indexed: Path) -> None:
     ).stdout
     lesson = line.split()[1].rstrip(";")
     assert f"hebbgraph forget {lesson}" in line
-    (listed,) = run("lessons").stdout.splitlines()
+    listed, cited = run("lessons").stdout.splitlines()
     assert listed.startswith(lesson)
     assert listed.endswith("by Ann; it says so")
+    assert cited == "   answered by The Petrel (notes/petrel.md)"
     assert answer("lessons", "--actor", "Bo") == []
     assert answer("recall", question)["hits"][0]["id"] == last["id"]
+    run("delete", last["id"])
+    assert run("lessons").stdout.splitlines()[1] == f"   answered by {last['id']} (deleted)"
+    run("index", "notes")
     assert answer("forget", lesson, "--dry-run") == {"forgotten": 1}
     assert run("forget", lesson).stdout == "1 lesson forgotten\n"
     assert answer("recall", question)["hits"][-1]["id"] == last["id"]
@@ -295,6 +326,12 @@ def test_the_demo_fails_is_taught_and_succeeds() -> None:
     assert "Cancelling: " not in first
 
 
+def test_a_demo_that_is_kept_can_be_repeated(folder: Path) -> None:
+    once = run("demo", "--db", "hut").stdout
+    assert run("demo", "--db", "hut").stdout == once
+    assert len(answer("lessons", "--db", "hut")) == 1
+
+
 # -- commands of other distributions ------------------------------------------------------
 
 
@@ -304,7 +341,9 @@ def test_other_distributions_add_commands(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(cli, "entry_points", lambda **_: [plugin])
     assert run("bench", "--sets", "7").stdout == "7 sets\n"
     assert 'pip install "hebbgraph[server]"' in run("serve", "--open", code=2).stderr
-    assert "bench" in run("--help").stdout
+    text = run("--help").stdout
+    assert "Measure hebbgraph" in text
+    assert 'MCP. It needs: pip install "hebbgraph[server]"' in " ".join(text.split())
 
 
 def add_bench(commands: Any) -> None:
@@ -327,7 +366,8 @@ def test_statistics_and_doctor(indexed: Path) -> None:
 
 
 def test_an_export_can_be_added(indexed: Path) -> None:
-    run("export", "all.jsonl")
+    assert run("export", "all.jsonl").stdout == "4 chunks written to all.jsonl\n"
+    assert run("export", "all.jsonl").stdout.endswith("all.jsonl, which is replaced\n")
     run("index", "all.jsonl", "--db", "copy")
     copies = []
     for place in ("memory.hebb", "copy"):

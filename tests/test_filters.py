@@ -140,6 +140,7 @@ _CONVERTED: list[tuple[Any, Any]] = [
     ({"a"}, ["a"]),
     ((1, 2), [1, 2]),
     (float("nan"), None),
+    (b"ice", "ice"),
 ]
 
 

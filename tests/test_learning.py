@@ -467,6 +467,20 @@ def test_a_broken_line_is_refused_and_nothing_is_taught(
             assert other.lessons() == []
 
 
+@pytest.mark.parametrize("name", ["id", "cues", "vector"])
+def test_a_line_that_lacks_something_is_told_what(
+    index: HebbianIndex, tmp_path: Path, name: str
+) -> None:
+    path = tmp_path / "lessons.jsonl"
+    index.reinforce(index.recall(QUESTIONS[0], k=8), cited=["c1"], actor="ada")
+    index.export_lessons(path)
+    line = json.loads(path.read_text())
+    del line[name]
+    path.write_text(json.dumps(line))
+    with pytest.raises(LessonError, match=f"line 1 is no exported lesson: it lacks '{name}'$"):
+        index.import_lessons(path)
+
+
 def test_evaluate_asks_past_questions_without_their_own_lessons(index: HebbianIndex) -> None:
     assert index.evaluate().questions == 0
     index.reinforce(index.recall("Where do owls hunt in heavy rain?", k=8), cited=["c2"])
@@ -482,7 +496,6 @@ def test_evaluate_asks_past_questions_without_their_own_lessons(index: HebbianIn
     together = index.evaluate()
     assert together.questions == 4
     assert together.taught > together.untaught
-    assert "4 past questions" in str(together)
 
 
 def test_a_citation_strengthens_edges_of_tags_and_forgetting_returns_them() -> None:

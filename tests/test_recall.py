@@ -6,6 +6,7 @@ import copy
 import json
 import math
 import pickle
+import re
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,27 @@ class _Words:
         ids = request.snapshot.ids(rows)
         self.scores = {ids[row]: score for row, score in zip(rows.tolist(), scores, strict=True)}
         return Ranking(rows, scores / 10)
+
+
+FOLLOWING = """
+    When did it take place? And why? What about the second one? Tell me more. How does that
+    work? Who was it? What happened next? Can you explain that? Why not? How many were there?
+    Is it true? And the other? What else? When did it happen? Where is it? How long did it
+    take? What does it mean? And then? Is that right? Go on.
+"""
+
+
+@pytest.mark.parametrize("question", re.findall(r"[^.?]+[.?]", " ".join(FOLLOWING.split())))
+def test_a_question_that_only_follows_another_says_so(ships: HebbianIndex, question: str) -> None:
+    recall = ships.recall(question)
+    assert recall.confidence == pytest.approx(0.1, abs=0.1)
+    assert any(note.startswith("too short") for note in recall.notes)
+
+
+def test_a_title_makes_a_short_question_whole(memory: HebbianIndex) -> None:
+    memory.add([{"title": "Work", "text": "A song of 2016."}, {"title": "Owl", "text": "A bird."}])
+    assert not any(note.startswith("too short") for note in memory.recall("What is Work?").notes)
+    assert not any(note.startswith("too short") for note in memory.recall("Is it an owl?").notes)
 
 
 # -- words ----------------------------------------------------------------------------------
@@ -104,6 +126,20 @@ def test_without_the_graph_direct_evidence_ranks() -> None:
         by_words = sorted((hit.words or 0.0 for hit in recall), reverse=True)
         assert [hit.words or 0.0 for hit in recall] == by_words
         assert all(hit.graph in (None, 0.0) for hit in recall)
+
+
+def test_ordinary_words_are_no_names() -> None:
+    code = [("print", "Write values to a stream."), ("tree", "Return the nodes as a tree.")]
+    code += [(f"helper_{n}", f"To export row {n}, print it and walk the tree.") for n in range(9)]
+    code += [("Petrel", "Where the keeper lives.")]
+    code += [(f"log {n}", f"In May {n} the Petrel sailed with rope {n}.") for n in range(9)]
+    chunks = [{"id": f"{n}", "title": t, "text": text} for n, (t, text) in enumerate(code)]
+    with HebbianIndex.open(":memory:") as index:
+        index.add(chunks)
+        plain = index.recall("how do I print and export the rows of a tree?", 3)
+        assert not {"0", "1"} & {hit.id for hit in plain}, _paths(plain)
+        named = index.recall("who lives on the Petrel?", 1)[0]
+        assert (named.title, named.graph) == ("Petrel", pytest.approx(0.61, abs=0.01))
 
 
 def test_links_lead_to_the_chunk_with_the_address(memory: HebbianIndex) -> None:

@@ -4,7 +4,8 @@
    chooses, its filters, its actor.
 2. **The context of the run**, which the application builds, comes next.
 3. **The configuration of the request** comes last. A filter in it only narrows those of the
-   application; ``user_id`` is the actor where nothing else names one.
+   application; ``user_id`` is the actor where nothing else names one. An empty one, as of users
+   who are not signed in, names nobody: the lesson has no actor.
 
 Nothing else has a say: no tracing metadata, no text, no model.
 """

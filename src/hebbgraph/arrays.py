@@ -1,6 +1,6 @@
 """Array types, and small array operations that several modules share.
 
-Distinct values, sums and top-n selection by owner. A selection keeps values that tie with its
+Sums, look-ups and top-n selection by owner. A selection keeps values that tie with its
 last one, so it depends on the order of equal values only if more of them tie than it may hold.
 """
 
@@ -18,12 +18,13 @@ __all__ = [
     "BoolArray",
     "FloatArray",
     "IntArray",
-    "flatnonzero",
+    "highest",
     "is_in_sorted",
+    "place_in",
+    "places_in",
     "sum_by",
     "top_n",
     "top_n_per_owner",
-    "unique_inverse",
 ]
 
 BoolArray: TypeAlias = NDArray[np.bool_]
@@ -38,11 +39,6 @@ _ROUNDING = 1e-12
 _TIES = 4  # a selection may grow to this many times its size to keep ties
 
 
-def flatnonzero(flags: BoolArray) -> IntArray:
-    """Return where a flag is set: ``numpy.flatnonzero``, a third of the time on short arrays."""
-    return flags.nonzero()[0]
-
-
 def sum_by(position: IntArray, values: FloatArray, n: int) -> FloatArray:
     """Sum values by position.
 
@@ -55,37 +51,36 @@ def sum_by(position: IntArray, values: FloatArray, n: int) -> FloatArray:
     return summed
 
 
-def unique_inverse(values: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the distinct values, ascending, and the index of each value among them.
-
-    As ``numpy.unique(values, return_inverse=True)`` with half the numpy calls.
-
-    >>> distinct, position = unique_inverse(np.array([5, 3, 5]))
-    >>> distinct.tolist(), position.tolist()
-    ([3, 5], [1, 0, 1])
-    """
-    order = values.argsort()
-    ascending = values[order]
-    first = np.empty(len(values), np.bool_)
-    first[:1] = False  # so that the first value has number 0
-    np.not_equal(ascending[1:], ascending[:-1], out=first[1:])
-    position = np.empty(len(values), np.int64)
-    position[order] = first.cumsum()
-    first[:1] = True
-    return ascending[first], position
-
-
 def is_in_sorted(values: IntArray, some: IntArray) -> BoolArray:
     """Return which values are in ``some``, which is sorted.
 
     >>> is_in_sorted(np.array([5, 3, 9]), np.array([3, 5])).tolist()
     [True, True, False]
     """
+    return places_in(some, values)[1]
+
+
+def places_in(some: IntArray, values: IntArray) -> tuple[IntArray, BoolArray]:
+    """Return where each value is in ``some``, which is sorted, and whether it is there."""
     if not len(some):
-        return np.zeros(len(values), np.bool_)
+        return np.zeros(len(values), np.int64), np.zeros(len(values), np.bool_)
     at = np.minimum(some.searchsorted(values), len(some) - 1)
-    result: BoolArray = some[at] == values
-    return result
+    return at, some[at] == values
+
+
+def place_in(some: IntArray, value: int) -> int | None:
+    """Return where a value is in ``some``, which is sorted; None if it is not there."""
+    at = int(some.searchsorted(value))
+    return at if at < len(some) and some[at] == value else None
+
+
+def highest(values: FloatArray, n: int) -> IntArray:
+    """Return the indices of the n highest values and of those equal to the last, best first."""
+    if len(values) > n:
+        at = np.flatnonzero(values >= np.partition(values, len(values) - n)[len(values) - n])
+    else:
+        at = np.arange(len(values))
+    return at[np.argsort(-values[at], kind="stable")]
 
 
 def top_n(values: FloatArray, n: int) -> IntArray:
@@ -103,7 +98,7 @@ def top_n(values: FloatArray, n: int) -> IntArray:
     ascending = values.copy()  # numpy.partition takes half as long again
     ascending.partition(len(values) - n)
     last = ascending[-n]
-    at = flatnonzero(values >= (last - abs(last) * _ROUNDING if isfinite(last) else last))
+    at = np.flatnonzero(values >= (last - abs(last) * _ROUNDING if isfinite(last) else last))
     if len(at) > n * _TIES:
         at = np.sort(at[np.argsort(-values[at], kind="stable")][: n * _TIES])
     return at

@@ -16,9 +16,9 @@ from hebbgraph.text.blocks import count_tokens
 
 __all__ = [
     "SentenceTransformerEmbedder",
+    "agreed_model",
     "embed_passages",
     "embed_question",
-    "embedder_name",
     "in_parts",
     "unit_vector",
 ]
@@ -35,6 +35,17 @@ def embedder_name(embedder: Embedder) -> str:
         if isinstance(value, str) and value:
             return value
     return f"{type(embedder).__module__}.{type(embedder).__qualname__}"
+
+
+def agreed_model(model: Any, embedder: Embedder | None) -> Any:
+    """Return name and dimension of the model that made an index's vectors, or else of this one."""
+    name = None if embedder is None else embedder_name(embedder)
+    if model is not None and name is not None and model["name"] != name:
+        raise ParameterError(
+            f"the index holds vectors of {model['name']!r}, and was opened with {name!r}; open "
+            "it with that embedder, or make a new index with this one"
+        )
+    return model or {"name": name}
 
 
 def embed_passages(embedder: Embedder, chunks: list[Chunk]) -> NDArray[np.float32]:

@@ -79,6 +79,13 @@ class ConnectionLostError(StorageError):
     """The database server cannot be reached, or the connection broke."""
 
 
+def check_whole(value: object, name: str, most: int = 2**31 - 1) -> int:
+    """Return a whole number from 1; raise ParameterError for other things."""
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= most:
+        raise ParameterError(f"{name} is a whole number from 1 to {most}, got {value!r:.80}")
+    return value
+
+
 def brief(error: BaseException) -> str:
     """Return the type and the message of an error on one line."""
     return " ".join(f"{type(error).__name__}: {error}".split())[:300]

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Protocol, Self, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hebbgraph.records import Chunk
 
-__all__ = ["Embedder", "Progress", "Tagger", "VectorSearch"]
+__all__ = ["Closing", "Embedder", "Progress", "Tagger", "VectorSearch"]
 
 
 @runtime_checkable
@@ -32,6 +33,20 @@ class Tagger(Protocol):
 
     def __call__(self, chunks: list[Chunk], /) -> Iterable[Iterable[str]]:
         """Return the tags of each chunk, in order."""
+
+
+class Closing(ABC):
+    """Closed at the end of a ``with`` block."""
+
+    @abstractmethod
+    def close(self) -> object:
+        """Release what is held."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
 
 
 class VectorSearch(Protocol):

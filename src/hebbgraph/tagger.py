@@ -6,7 +6,7 @@ import json
 import secrets
 from collections.abc import Callable, Iterable
 
-from hebbgraph.errors import ParameterError, TaggingError
+from hebbgraph.errors import TaggingError, check_whole
 from hebbgraph.records import Chunk
 from hebbgraph.records.base import MAX_TAGS
 
@@ -73,10 +73,8 @@ class LLMTagger:
         vocabulary: Iterable[str] | None = None,
         on_questions: bool = False,
     ) -> None:
-        if not isinstance(tags, int) or not 1 <= tags <= MAX_TAGS:
-            raise ParameterError(f"tags is a whole number from 1 to {MAX_TAGS}, got {tags!r:.80}")
         self.complete = complete
-        self.tags = tags
+        self.tags = check_whole(tags, "tags", MAX_TAGS)
         self.domain = domain
         self.vocabulary = None if vocabulary is None else list(vocabulary)
         if on_questions:

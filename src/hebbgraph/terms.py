@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Protocol
 
-from hebbgraph.arrays import BoolArray, IntArray
+from hebbgraph.arrays import BoolArray, FloatArray, IntArray
 
 __all__ = ["IncidenceView", "Role", "TermKind"]
 
@@ -46,10 +46,6 @@ class IncidenceView(Protocol):
     def n_chunks(self) -> int:
         """Number of chunks, for the specificity of tags."""
 
-    @property
-    def has_links(self) -> bool:
-        """Whether any tag is an address or an edge by metadata."""
-
     def tags_of(self, chunks: IntArray, /) -> tuple[IntArray, IntArray, BoolArray]:
         """Return (position in ``chunks``, tag, whether it is the chunk's own title)."""
 
@@ -67,6 +63,9 @@ class IncidenceView(Protocol):
 
     def df(self, tags: IntArray, /) -> IntArray:
         """Return the document frequency of each tag."""
+
+    def keyphraseness(self, tags: IntArray, /) -> FloatArray:
+        """Return how far a mention of each tag is likely to mean what chunks titled by it mean."""
 
     def link_kinds(self, tags: IntArray, /) -> IntArray:
         """Return the :class:`TermKind` of each tag."""

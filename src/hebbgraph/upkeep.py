@@ -14,7 +14,7 @@ from hebbgraph.ingest.tagging import complete, is_complete
 from hebbgraph.ingest.writing import write_derived
 from hebbgraph.records import text_digest
 from hebbgraph.settings import Settings
-from hebbgraph.store.chunks import chunks_by_row
+from hebbgraph.store.chunks import chunks_by_row, to_given
 from hebbgraph.store.database import Session, pages
 from hebbgraph.store.meta import (
     Counts,
@@ -151,14 +151,15 @@ def rebuild(session: Session, settings: Settings) -> int:
     for table in _DERIVED:
         session.run(f"DELETE FROM ${table}")
     session.run("DELETE FROM $embedding WHERE row NOT IN (SELECT row FROM $chunk)")
-    write_meta(session, {"text_version": str(TEXT_VERSION), "links": "0"})
+    write_meta(session, {"text_version": str(TEXT_VERSION)})
     write_counts(session, _counted(session)._replace(length=0))
     n = 0
     for page in pages(session, _CHUNKS, _PAGE):
         rows = [row for (row,) in page]
         stored = chunks_by_row(session, rows)
         prepared = [
-            prepare(stored[row].chunk(), stored[row].given_by().tagged, settings) for row in rows
+            prepare(stored[row].chunk(), to_given(stored[row].given).tagged, settings)
+            for row in rows
         ]
         write_derived(session, prepared, rows)
         n += len(rows)

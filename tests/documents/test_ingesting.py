@@ -102,8 +102,78 @@ def test_what_is_gone_goes_on_request_only(folder: Path, index: HebbianIndex) ->
     report = ingest(["docs"], index)
     assert report.missing == ("docs/a.md",)
     assert "docs/a.md" in index.documents()
+    assert ingest(["docs"], index, delete_missing=True, dry_run=True).deleted == 0
     assert ingest(["docs"], index, delete_missing=True).deleted == 1
     assert list(index.documents()) == ["docs/b.md", "docs/mail", "more/c.md"]
+
+
+def test_only_what_was_read_from_these_folders_can_be_missing(
+    folder: Path, index: HebbianIndex
+) -> None:
+    for name in ("here/docs/a.md", "here/docs/gone.md", "here/.own/b.md", "other/docs/c.md"):
+        write(folder, name)
+    os.chdir(folder / "here")
+    ingest([".own", "../other"], index)  # other/docs/c.md
+    ingest(["../other/docs"], index)  # docs/c.md, which is no file here
+    for place in ("docs/extra.md", "docs/gone/too.md"):
+        index.refresh(convert(b"It was uploaded.", place).chunks())
+    kept = [*index.documents(), "docs/a.md"]
+    for paths in (["."], ["docs"], [folder / "here"]):
+        write(folder, "here/docs/gone.md")
+        ingest(paths, index)
+        (folder / "here/docs/gone.md").unlink()
+        report = ingest(paths, index, delete_missing=True)
+        assert (report.missing, report.deleted) == (("docs/gone.md",), 1)
+        assert sorted(index.documents()) == sorted(kept)
+
+
+def test_an_upload_over_a_file_is_an_upload(folder: Path, index: HebbianIndex) -> None:
+    file = write(folder, "docs/a.md")
+    ingest(["docs"], index)
+    index.refresh(convert(b"It floats.", "docs/a.md").chunks())
+    file.unlink()
+    assert ingest(["docs"], index, delete_missing=True).deleted == 0
+    write(folder, "docs/a.md")
+    assert ingest(["docs"], index).documents == ("docs/a.md",)
+    file.unlink()
+    assert ingest(["docs"], index, delete_missing=True).deleted == 1
+
+
+@pytest.mark.parametrize("closed", ["docs/closed", "docs"])
+def test_what_cannot_be_listed_is_not_gone(
+    folder: Path, index: HebbianIndex, monkeypatch: pytest.MonkeyPatch, closed: str
+) -> None:
+    file = write(folder, "docs/closed/deep/a.md")
+    ingest(["docs"], index)
+    file.unlink()  # as nothing below can be seen
+    scandir = os.scandir
+
+    def refuse(path: str) -> object:
+        if Path(path) == Path(closed):
+            raise PermissionError(13, "Permission denied", path)
+        return scandir(path)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "scandir", refuse)
+        report = ingest(["docs"], index, delete_missing=True)
+    assert report.failed == {closed: "cannot be listed: permission denied"}
+    assert (report.missing, list(index.documents())) == ((), ["docs/closed/deep/a.md"])
+    assert ingest(["docs"], index, delete_missing=True).deleted == 1
+
+
+def test_a_dry_run_says_what_would_be_read_and_changes_nothing(
+    folder: Path, index: HebbianIndex
+) -> None:
+    for name in ("docs/a.md", "docs/b.md"):
+        write(folder, name)
+    ingest(["docs"], index)
+    write(folder, "docs/b.md", "It sinks.")
+    write(folder, "docs/c.md")
+    report = ingest(["docs"], index, dry_run=True)
+    assert report.documents == ("docs/b.md", "docs/c.md")
+    assert (report.changed_documents, report.unchanged_documents, report.added) == (1, 1, 0)
+    assert [chunk.text for chunk in index.get(index.ids())] == ["It floats."] * 2
+    assert ingest(["docs"], index).documents == report.documents
 
 
 def test_a_file_that_fails_keeps_its_former_passages(folder: Path, index: HebbianIndex) -> None:

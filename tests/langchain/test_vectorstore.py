@@ -42,6 +42,11 @@ def test_search_by_vector_alone(store: HebbianVectorStore) -> None:
         HebbianVectorStore().similarity_search_by_vector(vector)
 
 
+def test_there_is_no_mmr(store: HebbianVectorStore) -> None:
+    with pytest.raises(NotImplementedError, match="use similarity_search"):
+        store.max_marginal_relevance_search("Who built the Petrel?", k=2)
+
+
 def test_its_retriever_reads_requests_and_is_typed(store: HebbianVectorStore) -> None:
     retriever = store.as_retriever(search_kwargs={"k": 2, "filter": {"owner": "ben"}})
     assert isinstance(retriever, VectorStoreRetriever)

@@ -19,6 +19,7 @@ from llama_index.core.retrievers import QueryFusionRetriever
 from llama_index.core.schema import TextNode
 from llama_index.core.workflow import StartEvent, StopEvent, Workflow, step
 from llama_index.retrievers.hebbgraph import (
+    CITATION_TEMPLATE,
     CitationFormatter,
     CitationLearner,
     HebbianGraphIndex,
@@ -57,6 +58,17 @@ def test_a_query(engine: Any, index: HebbianGraphIndex, learner: CitationLearner
     after = index.as_retriever(similarity_top_k=6).recall(QUESTION)
     assert (after[0].id, after[0].score > after[0].untaught) == ("moss", True)
     assert before["moss"].untaught == before["moss"].score
+
+
+def test_an_engine_of_parts(index: HebbianGraphIndex, learner: CitationLearner) -> None:
+    engine = RetrieverQueryEngine.from_args(
+        index.as_retriever(similarity_top_k=4),
+        RuleLLM(),
+        text_qa_template=CITATION_TEMPLATE,
+        node_postprocessors=[CitationFormatter()],
+    )
+    engine.query(QUESTION)
+    lesson_of(learner, index)
 
 
 def test_a_citation_strengthens_the_edges_of_its_path(

@@ -22,6 +22,6 @@ def test_the_readme_runs_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         names: dict[str, Any] = {}
         exec(compile(program, str(README), "exec"), names)
         assert names["learner"].counts == {"learned": 1}
-        for path in ("memory.hebb", "pipeline.hebb"):
+        for path in ("llama_index.hebb", "pipeline.hebb"):
             with HebbianIndex.open(path) as index:
                 assert index.stats()["chunks"] == 2

@@ -255,7 +255,10 @@ def test_the_application_chooses_the_namespace(tmp_path: Path) -> None:
         (lambda index: index.as_query_engine(k=3), "takes no 'k'; write similarity_top_k=3"),
         (lambda index: HebbianRetriever(location="x"), "no 'location'; write path="),
         (lambda index: index.as_retriever(filters={"a": 1}), "filters are MetadataFilters, got di"),
-        (lambda index: index.as_retriever(similarity_top_k=0).retrieve("x"), "k is a whole number"),
+        (
+            lambda index: index.as_retriever(similarity_top_k=0),
+            "similarity_top_k is a whole number",
+        ),
         (lambda index: HebbianRetriever(path=":memory:", embed_model="x"), "is a BaseEmbedding"),
         (
             lambda index: HebbianGraphIndex.from_documents([], storage_context=None),

@@ -164,7 +164,7 @@ async def test_async_twins() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda store: store.delete(None), "delete takes ids, document_id= or where="),
+        (lambda store: store.delete(None), "delete takes ids, document_id= or a filter"),
         (lambda store: store.delete_nodes(), "delete_nodes takes node_ids or filters; clear()"),
         (lambda store: store.query(VectorStoreQuery()), "set query_str"),
         (lambda store: asked(store, mode=VectorStoreQueryMode.SVM), "no query mode"),

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import io
+import json
+import re
 import threading
 import time
+import zipfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 from served import ask, caller, token
 
+import hebbgraph
 from hebbgraph import HebbianIndex
 
 pytest.importorskip("fastapi", reason="the extra serve is not installed")
@@ -92,6 +97,34 @@ def test_what_is_no_text_is_refused_with_the_reason(
     assert api.get("/v1/documents").json()["total"] == 6
 
 
+def test_a_zip_bomb_is_refused_and_others_are_served(api: Any) -> None:
+    main = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+    types = "http://schemas.openxmlformats.org/package/2006/content-types"
+    word = "application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"
+    relations = "http://schemas.openxmlformats.org/package/2006/relationships"
+    office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument"
+    small = {
+        "[Content_Types].xml": f'<Types xmlns="{types}"><Override PartName="/word/document.xml" '
+        f'ContentType="{word}"/></Types>',
+        "_rels/.rels": f'<Relationships xmlns="{relations}"><Relationship Id="r" Type="{office}" '
+        'Target="word/document.xml"/></Relationships>',
+    }
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as package:
+        for name, text in small.items():
+            package.writestr(name, text)
+        with package.open("word/document.xml", "w") as document:
+            document.write(f'<w:document xmlns:w="{main}"><w:body><w:p><w:r><w:t>'.encode())
+            for _ in range(300):
+                document.write(b"owl " * (1 << 18))
+            document.write(b"</w:t></w:r></w:p></w:body></w:document>")
+    answer = upload(api, "bomb.docx", file.getvalue())
+    assert (answer.status_code, answer.json()["error"]) == (422, "unreadable")
+    assert "Heap exhausted" in answer.json()["message"]
+    assert upload(api, "a.md", SETUP).status_code == 200
+    assert ask(api, "packages of Tessel")["hits"][0]["place"] == "a.md"
+
+
 def test_no_link_is_followed(api: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     import socket
 
@@ -170,3 +203,15 @@ def test_chunks_are_added_and_deleted(api: Any) -> None:
     deleted = api.post("/v1/chunks/delete", json={"ids": ["c1", "none"]}).json()
     assert deleted == {"deleted": 1, "erased": True, "resting": 0}
     assert [api.get(f"/v1/chunks/c{n}").status_code for n in range(3)] == [200, 404, 200]
+
+
+def test_the_folder_answers_what_the_page_on_the_api_says(serve: Any, tmp_path: Path) -> None:
+    page = (Path(hebbgraph.__file__).parents[2] / "docs/http.md").read_text("utf-8")
+    example = re.search(r"/folder` answers.*?```json\n(.*?)```", page, re.DOTALL)
+    assert example is not None
+    (tmp_path / "broken.json").write_text("{")
+    answer = serve(folder=str(tmp_path)).post("/v1/documents/folder").json()
+    assert {name: type(value) for name, value in answer.items()} == {
+        name: type(value) for name, value in json.loads(example[1]).items()
+    }
+    assert list(answer["failed"]) == [f"{tmp_path.name}/broken.json"]

@@ -183,6 +183,18 @@ def test_the_page_is_the_servers_own(api: Any) -> None:
         assert api.get(path).status_code == 404
 
 
+def test_an_address_where_nothing_is(api: Any) -> None:
+    browser = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+    for path in ("/nothere", "/v1/nothere", "/docs/none.js"):
+        answer = api.get(path)
+        assert (answer.status_code, answer.json()["error"]) == (404, "not_found")
+        assert answer.json()["message"].startswith(f"there is nothing at {path!r}")
+    page = api.get("/nothere", headers=browser)
+    assert (page.status_code, page.headers["content-type"]) == (404, "text/html; charset=utf-8")
+    assert page.text == api.get("/").text == api.get("/learned").text
+    assert api.get("/v1/nothere", headers=browser).json()["error"] == "not_found"
+
+
 def test_a_broken_index_is_not_ready_and_names_no_path(serve: Any, location: Path) -> None:
     api = serve()
     assert api.get("/v1/ready").json() == {"status": "ok"}

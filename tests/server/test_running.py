@@ -19,7 +19,7 @@ from manuals import QUESTION
 from served import secret, served_process
 
 from hebbgraph import HebbianIndex
-from hebbgraph.errors import ParameterError
+from hebbgraph.errors import NotFoundError, ParameterError
 
 pytest.importorskip("fastapi", reason="the extra serve is not installed")
 
@@ -35,11 +35,12 @@ def session_at(url: str, **options: Any) -> Any:
         return client.request("GET", "/session")
 
 
-def half_sent(url: str, path: str, body: bytes, kind: str = "application/json") -> socket.socket:
+def half_sent(url: str, path: str, body: bytes, kind: str = "json", by: str = "") -> socket.socket:
     """A request whose body stops before its end."""
     host, port = url.removeprefix("http://").split(":")
     opened = socket.create_connection((host, int(port)), timeout=60)
-    head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {kind}\r\n"
+    head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/{kind}\r\n"
+    head += f"Authorization: Bearer {by}\r\n" if by else ""
     opened.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body[:-1])
     return opened
 
@@ -129,7 +130,7 @@ def test_a_lesson_reaches_any_worker(location: Path) -> None:
     assert "executable" not in shown
 
 
-def test_forty_tenants_at_once(tmp_path: Path) -> None:
+def test_forty_tenants_at_once_beside_slow_uploads_of_one(tmp_path: Path) -> None:
     tokens, names = [], [f"tenant{n}" for n in range(40)]
     for name in names:
         tokens += [
@@ -139,9 +140,11 @@ def test_forty_tenants_at_once(tmp_path: Path) -> None:
         with HebbianIndex.open(tmp_path / "served", namespace=name) as index:
             index.add([{"id": f"{name}-0", "text": f"The owl of {name} hunts voles."}])
     (tmp_path / "tokens.toml").write_text("\n".join(tokens))
-    with served_process(
-        tmp_path / "served", "--tokens", str(tmp_path / "tokens.toml"), "--workers", "2"
-    ) as (_, url, _):
+    options = ("--tokens", str(tmp_path / "tokens.toml"), "--workers", "2")
+    with served_process(tmp_path / "served", *options) as (_, url, _), ExitStack() as stack:
+        for n in range(60):
+            path, mine = f"/v1/documents?place={n}.md", secret(names[0])
+            stack.enter_context(half_sent(url, path, b"# Slow", "octet-stream", by=mine))
 
         def live(name: str) -> list[str]:
             with Client(url, token=secret(name)) as client:
@@ -201,6 +204,14 @@ def test_a_mistake_at_start_is_said_in_a_line(location: Path) -> None:
     arguments = parser.parse_args(["serve", str(location), "--host", "0.0.0.0"])
     with pytest.raises(ParameterError, match="without a token"):
         arguments.run(arguments)
+    arguments = parser.parse_args(["serve", str(location), "--folder", str(location / "none")])
+    with pytest.raises(ParameterError, match="--folder: there is no folder"):
+        arguments.run(arguments)
+    missing = location / "typo.hebb"
+    arguments = parser.parse_args(["mcp", str(missing)])
+    with pytest.raises(NotFoundError, match=r"no namespace 'default' at .*`hebbgraph index PATH"):
+        arguments.run(arguments)
+    assert not missing.exists()
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -208,6 +219,12 @@ def test_a_mistake_at_start_is_said_in_a_line(location: Path) -> None:
         arguments = parser.parse_args(["serve", str(location), "--port", port])
         with pytest.raises(OSError, match="address already in use; --port 0"):
             arguments.run(arguments)
+
+
+def test_a_new_index_is_said(location: Path, tmp_path: Path) -> None:
+    for index, is_new in ((tmp_path / "none.hebb", True), (location, False)):
+        with served_process(index) as (_, _, before):
+            assert any("made a new, empty index" in line for line in before) is is_new
 
 
 def test_the_client_says_what_went_wrong(location: Path, tmp_path: Path) -> None:

@@ -218,3 +218,18 @@ def test_a_recall_is_that_of_the_index(api: Any, location: Path) -> None:
     assert [(hit["id"], hit["score"]) for hit in answer["hits"]] == [
         (hit.id, hit.score) for hit in found
     ]
+
+
+def test_what_teaches_nothing_is_refused_with_the_reason(api: Any) -> None:
+    answer = ask(api, QUESTION)
+    everything = [hit["id"] for hit in answer["hits"]]
+    for said, reason in (
+        ({}, "nothing is cited or rejected"),
+        ({"cited": ["bin"], "rating": 0}, "a rating of 0 says nothing"),
+        ({"cited": everything}, f"all {len(everything)} shown chunks are cited"),
+    ):
+        refused = api.post("/v1/lessons", json={"recall": answer["id"], **said})
+        assert refused.status_code == 422
+        assert refused.json()["field"] == "cited"
+        assert refused.json()["message"].startswith(f"nothing is learned: {reason}")
+    assert api.get("/v1/lessons").json()["total"] == 0

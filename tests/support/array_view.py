@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 
 import numpy as np
 
-from hebbgraph.arrays import BoolArray, IntArray
+from hebbgraph.arrays import BoolArray, FloatArray, IntArray
 from hebbgraph.terms import TermKind
 
 __all__ = ["ArrayView"]
@@ -17,6 +17,7 @@ class ArrayView:
     """The tags of each chunk as lists.
 
     ``links`` are those that are no phrases; ``incidental`` phrases are mentioned, but are no tags.
+    ``ordinary`` words mean what they mean as a title only so far.
 
     An :class:`~hebbgraph.terms.IncidenceView`.
 
@@ -34,7 +35,9 @@ class ArrayView:
         titles: Sequence[AbstractSet[int]] = (),
         links: Mapping[int, TermKind] | None = None,
         incidental: AbstractSet[int] = frozenset(),
+        ordinary: Mapping[int, float] | None = None,
     ) -> None:
+        self._ordinary = ordinary or {}
         self._links = links or {}
         self._incidental = incidental
         title_tags: Sequence[AbstractSet[int]] = titles or [frozenset()] * len(tags)
@@ -72,10 +75,9 @@ class ArrayView:
         """Return the number of chunks with each tag."""
         return np.array([len(self._columns.get(tag, [])) for tag in tags.tolist()], np.int64)
 
-    @property
-    def has_links(self) -> bool:
-        """Whether there are any links."""
-        return bool(self._links)
+    def keyphraseness(self, tags: IntArray) -> FloatArray:
+        """Return how far mentions are trusted: fully, but for ``ordinary`` words."""
+        return np.array([self._ordinary.get(tag, 1.0) for tag in tags.tolist()])
 
     def link_kinds(self, tags: IntArray) -> IntArray:
         """Return the kind of each tag."""

@@ -8,16 +8,19 @@ from typing import Any
 
 from anyio import to_thread
 from fastapi import FastAPI
-from fastapi.responses import FileResponse
+from fastapi.responses import FileResponse, Response
 from fastapi.staticfiles import StaticFiles
 from mcp.server.transport_security import TransportSecuritySettings
+from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
+from starlette.types import Scope
 
 from hebbgraph import HebbianIndex, SentenceTransformerEmbedder, Settings, __version__
 from hebbgraph.errors import ParameterError
 from hebbgraph_server import asking, documents, status, teaching
-from hebbgraph_server.errors import handlers
-from hebbgraph_server.guard import Guard
+from hebbgraph_server.errors import ApiError, handlers
+from hebbgraph_server.guard import Guard, is_private
 from hebbgraph_server.mcp_tools import served_mcp
 from hebbgraph_server.observing import Metrics, Observed
 from hebbgraph_server.settings import ServerSettings
@@ -26,7 +29,7 @@ from hebbgraph_server.visits import Service
 logger = logging.getLogger(__name__)
 _HERE = Path(__file__).parent
 #: Addresses of the page, which all give the same file.
-_VIEWS = ("/learned", "/documents")
+_VIEWS = ("learned", "documents")
 _DESCRIPTION = """\
 A retriever that learns which passages answer a question. Errors have one shape: `error`, `message`,
 `field`. Every path takes `namespace`; left out, it is the one that your token sees."""
@@ -85,16 +88,21 @@ def create_app(index: HebbianIndex, settings: ServerSettings | None = None) -> F
     for room in (asking, teaching, documents, status):
         app.include_router(room.router)
     app.router.routes.extend(mcp_routes)
-    _add_pages(app)
+    app.mount("/", _Pages(directory=_HERE / "page", html=True))
     return app
 
 
-def _add_pages(app: FastAPI) -> None:
-    """Serve the page under its addresses, and the reference of the API."""
+class _Pages(StaticFiles):
+    """Files of the page; a browser gets the page itself for its views, and where there is none."""
 
-    async def page() -> FileResponse:
-        return FileResponse(_HERE / "page" / "index.html")
-
-    for view in _VIEWS:
-        app.add_api_route(view, page, include_in_schema=False)
-    app.mount("/", StaticFiles(directory=_HERE / "page", html=True))
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        try:
+            return await super().get_response("index.html" if path in _VIEWS else path, scope)
+        except HTTPException as error:
+            if error.status_code != 404:
+                raise
+            accepts = Headers(scope=scope).get("accept", "")
+            if "text/html" in accepts and not is_private(scope["path"]):
+                return FileResponse(_HERE / "page" / "index.html", 404)
+            text = f"there is nothing at {scope['path']!r:.200}; /docs lists what there is"
+            raise ApiError(404, "not_found", text) from error

@@ -66,11 +66,12 @@ def serve(arguments: argparse.Namespace) -> int:
 
     tokens, secrets = _tokens(arguments)
     name = Path(arguments.index).stem if "://" not in arguments.index else "memory"
-    named = {
-        key: vars(arguments)[key] for key in ServerSettings.model_fields.keys() & vars(arguments)
-    }
+    given = vars(arguments)
+    named = {key: given[key] for key in ServerSettings.model_fields.keys() & given}
     named |= {"tokens": tokens, "name": arguments.name or name}
-    named["namespace"] = arguments.namespace or _first_namespace(arguments.index)
+    named["namespace"], exists = _namespace(arguments)
+    if arguments.folder and not Path(arguments.folder).is_dir():
+        raise ParameterError(f"--folder: there is no folder {arguments.folder}")
     try:
         settings = ServerSettings.model_validate(named)
     except ValidationError as error:
@@ -80,6 +81,8 @@ def serve(arguments: argparse.Namespace) -> int:
     def announce(url: str) -> None:
         for role, secret in secrets:
             print(f"token ({role}): {secret}", file=sys.stderr)  # noqa: T201
+        if not exists:
+            print(f"made a new, empty index: {arguments.index}", file=sys.stderr)  # noqa: T201
         print(f"serving {name} on {url}", file=sys.stderr, flush=True)  # noqa: T201
 
     opens = f"#token={secrets[-1][1]}" if secrets else ""
@@ -96,29 +99,33 @@ def _tokens(arguments: argparse.Namespace) -> tuple[tuple[Token, ...], list[tupl
         tokens.append(make_token("environment", secret=secret, role="admin")[0])
     secrets = []
     for number, role in enumerate(arguments.token, start=1):
-        teach = role == "teach"
-        fields = {"role": "read" if teach else role, "teach": teach}
+        fields = {"role": "read", "teach": True} if role == "teach" else {"role": role}
         token, secret = make_token(f"{role}-{number}", **fields)
         tokens.append(token)
         secrets.append((role, secret))
     return tuple(tokens), secrets
 
 
-def _first_namespace(index: str) -> str:
-    """Return the namespace to open: ``default``, unless there are others only."""
+def _namespace(arguments: argparse.Namespace) -> tuple[str, bool]:
+    """Return the namespace to open, ``default`` unless there are others only; and if it exists."""
     from hebbgraph.store import namespaces_at
 
-    names = namespaces_at(index)
-    return "default" if "default" in names or not names else names[0]
+    names = namespaces_at(arguments.index)
+    first = "default" if "default" in names or not names else names[0]
+    return arguments.namespace or first, (arguments.namespace or first) in names
 
 
 def mcp(arguments: argparse.Namespace) -> int:
     """Serve an index to one agent over standard input and output."""
     from hebbgraph import HebbianIndex, SentenceTransformerEmbedder
+    from hebbgraph.errors import NotFoundError
     from hebbgraph_server.mcp_tools import run_stdio
 
+    namespace, exists = _namespace(arguments)
+    if not exists:
+        hint = f"`hebbgraph index PATH --db {arguments.index}` makes one"
+        raise NotFoundError(f"there is no namespace {namespace!r} at {arguments.index}; {hint}")
     model = arguments.embedder and SentenceTransformerEmbedder(arguments.embedder)
-    namespace = arguments.namespace or _first_namespace(arguments.index)
     options = {"embedder": model or None, "read_only": arguments.read_only}
     index = HebbianIndex.open(arguments.index, namespace=namespace, **options)
     run_stdio(index, teach=not arguments.read_only, actor=arguments.actor)

@@ -1,6 +1,7 @@
 """Routes for documents and chunks: found, shown, uploaded, deleted."""
 
 from collections import Counter
+from functools import partial
 from pathlib import PurePosixPath
 from typing import Annotated, Any
 
@@ -17,6 +18,7 @@ from hebbgraph_server.why import passage_of
 
 router = APIRouter(prefix="/v1", responses=RESPONSES)
 _Place = Annotated[str, Query(min_length=1, max_length=MAX_ID, description="name of the document")]
+_Preview = Annotated[bool, Query(description="change nothing")]
 
 
 @router.get("/documents", tags=["read"])
@@ -85,7 +87,7 @@ async def upload(
     place: _Place,
     visit: Writer,
     content: Annotated[bytes, Body(media_type="application/octet-stream")] = b"",
-    preview: Annotated[bool, Query(description="change nothing")] = False,
+    preview: _Preview = False,
 ) -> models.Upload:
     """Upload a file, which replaces the document of its place; preview it first."""
     document = await visit.run(lambda _: files.read_file(content, place), "convert")
@@ -131,15 +133,16 @@ async def delete_document(place: _Place, visit: Writer) -> DeleteReport:
 
 
 @router.post("/documents/folder", tags=["write"])
-async def read_folder(visit: Writer, delete_missing: bool = False) -> IngestReport:
-    """Read the folder again that the server was started with."""
+async def read_folder(
+    visit: Writer, delete_missing: bool = False, preview: _Preview = False
+) -> IngestReport:
+    """Read the folder again that the server was started with; preview it first."""
     folder = visit.service.folder_of(visit.namespace)
     if folder is None:
         text = "there is no folder to read again; see hebbgraph serve --folder"
         raise ApiError(404, "not_found", text)
-    return await visit.run(
-        lambda index: ingest([folder], index, delete_missing=delete_missing), "convert"
-    )
+    work = partial(ingest, [folder], delete_missing=delete_missing, dry_run=preview)
+    return await visit.run(work, "convert")
 
 
 @router.post("/chunks", tags=["write"])

@@ -10,13 +10,7 @@ KINDS = [ending for ending in _OFFERED.split(" ") if can_convert(f"a{ending}")]
 
 
 def read_file(data: bytes, place: str) -> Document:
-    """Read an upload, in a process of its own with limits.
-
-    Raises
-    ------
-    ConversionError, MissingExtraError
-        If it cannot be read; the message says why.
-    """
+    """Read an upload, in a process of its own with limits; errors say why it cannot be read."""
     document = convert(data, place)
     if not document.chunks():
         raise ConversionError(f"{document.document_id}: holds no passage")

@@ -74,7 +74,7 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        send = _with_headers(send, _is_private(scope["path"]))
+        send = _with_headers(send, is_private(scope["path"]))
         try:
             self._check(scope, Headers(scope=scope))
         except ApiError as error:
@@ -91,7 +91,7 @@ class Guard:
         if not self._is_own_origin(headers, host):
             text = "a web page of another origin sent this; see --allowed-origin"
             raise ApiError(403, "not_allowed", text)
-        if not _is_private(scope["path"]):
+        if not is_private(scope["path"]):
             return
         address = scope["client"][0] if scope.get("client") else ""
         caller = address
@@ -176,7 +176,7 @@ def _too_large(most: int) -> ApiError:
     return ApiError(413, "too_large", f"at most {most:,} bytes fit into one request; send less")
 
 
-def _is_private(path: str) -> bool:
+def is_private(path: str) -> bool:
     """Return whether a path belongs to the API or MCP, not to the page's files."""
     return path.startswith(("/v1", "/mcp"))
 

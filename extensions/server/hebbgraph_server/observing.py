@@ -93,10 +93,7 @@ class Observed:
 
 @contextmanager
 def retrieval(namespace: str, k: int) -> Iterator[Callable[[Recall], None]]:
-    """Record a recall as a span, by OpenTelemetry's conventions, with ids and scores of the hits.
-
-    Without an SDK it goes nowhere.
-    """
+    """Record a recall as a span of OpenTelemetry's form, if it has an SDK: ids and scores."""
     attributes: dict[str, str | int] = {
         "gen_ai.operation.name": "retrieval",
         "gen_ai.provider.name": "hebbgraph",

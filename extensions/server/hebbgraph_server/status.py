@@ -28,12 +28,11 @@ async def session(visit: Reader) -> dict[str, Any]:
 
     def work(index: HebbianIndex) -> dict[str, Any]:
         numbers = _numbers(visit, index)
-        is_admin = token.role == Role.ADMIN
-        writes = token.role.includes(Role.WRITE)
+        write, admin = (token.role.includes(role) for role in (Role.WRITE, Role.ADMIN))
         return {
             "token": token.name,
             "role": token.role,
-            "may": {"teach": token.may_teach, "write": writes, "admin": is_admin},
+            "may": {"teach": token.may_teach, "write": write, "admin": admin},
             "actor": token.actor,
             "namespaces": service.visible(token),
             "namespace": visit.namespace,

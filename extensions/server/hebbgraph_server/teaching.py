@@ -50,6 +50,8 @@ async def teach(body: models.LessonBody, visit: Reader) -> models.LessonOut:
             actor=visit.actor(body.actor),
             trusted=visit.trusts(body.trusted),
         )
+        if given.note:  # it is not stored
+            raise ApiError(422, "invalid", f"nothing is learned: {given.note}", "cited")
         return _shown(visit, index, [given])[0]
 
     return await visit.run(work, "write")

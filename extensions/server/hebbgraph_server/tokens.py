@@ -96,17 +96,9 @@ def make_token(name: str, *, secret: str | None = None, **fields: Any) -> tuple[
 
 
 def read_tokens(file: Path) -> tuple[Token, ...]:
-    """Read tokens from a TOML file, a table for each.
+    """Read tokens from a TOML file: a table for each, as the README of this distribution shows.
 
-    ::
-
-        [ann]
-        secret = "…"              # or digest = "…", its SHA-256
-        role = "read"             # the default; write, admin
-        teach = true              # false, if left out
-        namespaces = ["papers"]   # all, if left out
-        filter = { team = "lab" } # none, if left out
-        actor = "ann"             # any, if left out
+    Its fields are those of `Token`, with ``secret`` in place of ``digest`` if you like.
     """
     try:
         tables = tomllib.loads(file.read_text("utf-8"))

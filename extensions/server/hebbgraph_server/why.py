@@ -162,7 +162,7 @@ class Explainer:
         quote = Quote(id=passage.id, title=title, place=passage.document_id)
         quote.rank = passage.rank if isinstance(passage, Found) else None
         sentences = SENTENCE_END.split(f"{passage.text[:_MAX_SHOWN]}\n{passage.title}")
-        for sentence in sentences if key.strip() else ():
+        for sentence in (part.lstrip("#-> ") for part in sentences if key.strip()):
             if key in f" {' '.join(tokenize(sentence))} ":
                 terms = dict.fromkeys(lexical_terms(tokenize(tag), language), 1.0)
                 first = min((mark.start for mark in self.marks(sentence, terms)), default=0)

@@ -145,7 +145,7 @@ def renewed(recall: Recall, held: Mapping[str, Document], k: int, *, is_filtered
         if now is not None and not (is_filtered and now.metadata != hit.metadata):
             hits.append(now.model_copy(update={"rank": len(hits) + 1}))
     if n_stale:
-        text = "%d hits are gone or changed in the vector store; refresh() updates the index"
+        text = "hits that are gone or changed in the vector store: %d; refresh() updates the index"
         logger.warning(text, n_stale)
     return recall.model_copy(update={"hits": tuple(hits[:k])})
 

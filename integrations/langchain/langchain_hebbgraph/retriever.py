@@ -13,8 +13,10 @@ from pydantic import Field, PrivateAttr, SkipValidation, ValidationError
 
 from hebbgraph import AddReport, DeleteReport, Embedder, HebbianIndex, Strategy
 from hebbgraph.access import Fields, Namespaces, OpenOptions, is_empty
-from hebbgraph.errors import ParameterError
+from hebbgraph.errors import ParameterError, check_whole
+from hebbgraph.protocols import Closing
 from hebbgraph.recall.strategies import RankStep
+from hebbgraph.records.base import MAX_K
 from langchain_hebbgraph.calling import AT_CALL, DEFAULT_K, Question, check_index, check_names
 from langchain_hebbgraph.documents import (
     Filter,
@@ -51,7 +53,7 @@ class Options(OpenOptions, total=False):
     metadata: dict[str, Any] | None
 
 
-class HebbianRetriever(RequestRetriever):
+class HebbianRetriever(Closing, RequestRetriever):
     """Retrieve the documents that are most active for a question, and learn from answers.
 
     Parameters
@@ -129,6 +131,7 @@ class HebbianRetriever(RequestRetriever):
         nested = fields.pop("search_kwargs", None) or {}
         check_names(nested, AT_CALL, "search_kwargs")
         fields = {**nested, **fields}
+        check_whole(fields.get("k", DEFAULT_K), "k", MAX_K)
         opening = {name: fields.pop(name) for name in _OPENING & fields.keys()}
         if index is None and path is None:
             raise ParameterError("a retriever takes index= or path=, or write from_documents(...)")
@@ -278,9 +281,3 @@ class HebbianRetriever(RequestRetriever):
             self.namespaces.close()
         if self._is_owner:
             self.index.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()

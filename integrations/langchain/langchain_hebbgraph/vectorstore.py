@@ -15,6 +15,7 @@ from pydantic import SkipValidation
 from hebbgraph import HebbianIndex
 from hebbgraph.access import Fields, OpenOptions
 from hebbgraph.errors import ParameterError
+from hebbgraph.protocols import Closing
 from langchain_hebbgraph.calling import DEFAULT_K, Question, check_index, check_names
 from langchain_hebbgraph.documents import (
     Filter,
@@ -32,7 +33,7 @@ __all__ = ["HebbianVectorStore"]
 SearchType: TypeAlias = Literal["similarity", "similarity_score_threshold"]
 
 
-class HebbianVectorStore(VectorStore):
+class HebbianVectorStore(Closing, VectorStore):
     """Store documents in an index that learns, behind the interface of a vector store.
 
     Parameters
@@ -160,6 +161,12 @@ class HebbianVectorStore(VectorStore):
             raise ParameterError("the store has no embedding; write HebbianVectorStore(embedding)")
         words = "*"  # none
         return [d for d, _ in self._search(words, {"k": k, "filter": filter, **kwargs}, embedding)]
+
+    def max_marginal_relevance_search(self, *args: Any, **kwargs: Any) -> list[Document]:
+        """Raise, as no hits are left out because they are alike."""
+        raise NotImplementedError("there is no mmr here; use similarity_search and a reranker")
+
+    max_marginal_relevance_search_by_vector = max_marginal_relevance_search
 
     def _select_relevance_score_fn(self) -> Callable[[float], float]:
         return lambda score: score

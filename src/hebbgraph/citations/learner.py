@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 from functools import partial
-from typing import Any, Protocol, Self
+from typing import Any, Protocol
 
 from hebbgraph.citations.answer import Denials
 from hebbgraph.citations.exchange import (
@@ -24,6 +24,7 @@ from hebbgraph.citations.exchange import (
 )
 from hebbgraph.citations.worker import WORKER, Lane, keep_on_sigterm
 from hebbgraph.errors import ParameterError
+from hebbgraph.protocols import Closing
 from hebbgraph.records import Lesson, Recall
 
 __all__ = ["Learner", "TeachableIndex"]
@@ -46,7 +47,7 @@ class TeachableIndex(Protocol):
     def forget(self, lesson: str | None = None) -> int: ...
 
 
-class Learner:
+class Learner(Closing):
     """Learns from answers, and keeps nobody waiting; both adapters stand on it.
 
     Parameters
@@ -284,12 +285,6 @@ class Learner:
         """
         self._closed = True
         return WORKER.flush(id(self), timeout, delayed=True)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
 
 
 def _judged(

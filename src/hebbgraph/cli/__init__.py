@@ -15,39 +15,45 @@ import os
 import secrets
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from importlib.metadata import entry_points
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from hebbgraph import Chunk, HebbianIndex, SentenceTransformerEmbedder, Settings, __version__
+from hebbgraph.cli.demo import run_demo
 from hebbgraph.cli.printing import (
     complain,
     counted,
     hit_lines,
-    lesson_line,
+    lesson_lines,
     show,
     show_progress,
     visible,
 )
 from hebbgraph.documents import ingest
 from hebbgraph.errors import HebbgraphError, NotFoundError, ParameterError, StorageError
+from hebbgraph.recall.strategies import NO_CUE
 from hebbgraph.store import MEMORY
 
 __all__ = ["main"]
 
-_ELSEWHERE = {"serve": "server", "bench": "bench"}  # commands, and the extras that bring them
-QUESTION = "Do I get my money back when I cannot come?"
-REWORDED = "We cannot come: do we get our money back?"
+#: Commands of other distributions: the extra that brings them, and what they do.
+_ELSEWHERE = {
+    "serve": ("server", "Serve an index: a page, an API, MCP."),
+    "mcp": ("server", "Serve an index to one agent (MCP)."),
+    "bench": ("bench", "Measure hebbgraph beside what people use instead."),
+}
 
 
 class _Answer(NamedTuple):
-    """A record for programs, lines for people, and whether the command has succeeded."""
+    """A record for programs, lines and notes for people, and whether the command succeeded."""
 
     record: Any
     lines: Iterable[str]
     is_good: bool = True
+    notes: Iterable[str] = ()
 
 
 class _Command(NamedTuple):
@@ -98,18 +104,19 @@ def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
         for option, settings in command.options:
             added.add_argument(option, **settings)
         added.set_defaults(run=partial(_run, command))
-    demo = commands.add_parser("demo", help="a question that fails, is taught, and succeeds")
+    demo = commands.add_parser("demo", help="A question that fails, is taught, and succeeds.")
     demo.add_argument("--db", default=MEMORY, help="keep the index in this directory")
-    demo.set_defaults(run=_demo)
-    for plugin in entry_points(group="hebbgraph.commands"):
-        if plugin.name in given[:1] and plugin.name not in commands.choices:
-            plugin.load()(commands)  # the others are not imported
-    for name, extra in _ELSEWHERE.items():
+    demo.set_defaults(run=run_demo)
+    plugins = {plugin.name: plugin for plugin in entry_points(group="hebbgraph.commands")}
+    for name in given[:1]:
+        if name in plugins and name not in commands.choices:
+            plugins[name].load()(commands)  # the others are not imported
+    for name, (extra, text) in _ELSEWHERE.items():
+        needs = f'needs: pip install "hebbgraph[{extra}]"'
         if name not in commands.choices:
-            text = f'of pip install "hebbgraph[{extra}]"'
-            commands.add_parser(name, help=text, add_help=False)
+            commands.add_parser(name, help=text if name in plugins else f"{text} It {needs}")
             if name in given[:1]:
-                parser.error(f'{name} needs: pip install "hebbgraph[{extra}]"')
+                parser.error(f"{name} {needs}")
     return parser
 
 
@@ -132,6 +139,9 @@ def _run(command: _Command, arguments: argparse.Namespace) -> int:
     ) as index:
         if (answer := command.run(index, arguments)) is not None:
             show(answer.record, answer.lines, as_json=arguments.json)
+            sys.stdout.flush()  # notes come last in a file of both
+            for note in () if arguments.json else answer.notes:
+                complain(note)
         return 0 if answer is None or answer.is_good else 1
 
 
@@ -235,10 +245,12 @@ def _read_chunks(file: Path) -> Iterator[Chunk]:
 )
 def _delete(index: HebbianIndex, arguments: argparse.Namespace) -> _Answer:
     """Delete chunks, documents, or what passes a filter; exit with 1 if nothing fits."""
-    if sum(map(bool, (arguments.ids, arguments.document, arguments.where is not None))) > 1:
-        raise ParameterError("give ids, or --document, or --where")
+    given = sum(map(bool, (arguments.ids, arguments.document, arguments.where is not None)))
+    if given > 1 or not (given or arguments.everything):
+        raise ParameterError("give ids of chunks, or --document, or --where, or --everything")
     every = set(index.ids())
     chosen = every & set(arguments.ids)
+    unknown = [f"there is no chunk {id_}" for id_ in arguments.ids if id_ not in every]
     if arguments.everything:
         chosen = every
     elif arguments.where is not None:
@@ -246,12 +258,14 @@ def _delete(index: HebbianIndex, arguments: argparse.Namespace) -> _Answer:
     for name in arguments.document:
         below = name.endswith("/")
         places = [place for place in index.documents() if below and place.startswith(name)]
-        chosen.update(index.ids({"$document_id": {"$in": places or [name]}}))
+        ids = index.ids({"$document_id": {"$in": places or [name]}})
+        unknown += [] if ids else [f"there is no document {name}"]
+        chosen.update(ids)
     if every and chosen == every and not arguments.everything:
         raise ParameterError("this would delete all chunks; add --everything if it should")
     report = index.delete(sorted(chosen))
     line = f"{counted(report.deleted, 'chunk')} deleted"
-    return _Answer(report.model_dump(), [line], is_good=report.deleted > 0)
+    return _Answer(report.model_dump(), [line], is_good=report.deleted > 0, notes=unknown)
 
 
 @_command(
@@ -260,6 +274,7 @@ def _delete(index: HebbianIndex, arguments: argparse.Namespace) -> _Answer:
     _option("-k", "how many chunks [5]", type=int, default=5),
     _WHERE,
     _flag("--path", "how each chunk was reached"),
+    _flag("--full", "whole texts, not about 300 characters around the words of the question"),
     _EMBEDDER,
 )
 def _recall(index: HebbianIndex, arguments: argparse.Namespace) -> _Answer:
@@ -267,19 +282,17 @@ def _recall(index: HebbianIndex, arguments: argparse.Namespace) -> _Answer:
     words = arguments.words
     question = sys.stdin.read() if words == ["-"] else " ".join(words)
     recall_id = secrets.token_hex(4)
-    found = index.recall(question, arguments.k, where=arguments.where, recall_id=recall_id)
-    try:
+    # With a least score, nothing fills the list up.
+    options = {"where": arguments.where, "min_score": 0.0, "recall_id": recall_id}
+    found = index.recall(question, arguments.k, **options)
+    notes = [f"note: {note}" for note in found.notes if arguments.path or note != NO_CUE]
+    with suppress(StorageError):  # an index that is read only is not taught
         with HebbianIndex.open(arguments.db, namespace=arguments.namespace) as writable:
             writable.keep(found)
-    except StorageError:
-        recall_id = ""  # the index is read only, and is not taught
-    if not arguments.json:
-        for note in found.notes:
-            complain(f"note: {note}")
-        if recall_id and found:
-            complain(f"hebbgraph reinforce {recall_id} RANK... teaches which of these answer it")
-    lines = hit_lines(found, arguments.path)
-    return _Answer(found.model_dump(mode="json"), lines, is_good=bool(found))
+        hint = f"hebbgraph reinforce {recall_id} RANK... teaches which of these answer it"
+        notes += [hint] if found else []
+    lines = hit_lines(found, with_path=arguments.path, full=arguments.full)
+    return _Answer(found.model_dump(mode="json"), lines, is_good=bool(found), notes=notes)
 
 
 @_command("read")
@@ -325,7 +338,7 @@ def _lessons(index: HebbianIndex, arguments: argparse.Namespace) -> _Answer:
     """List the lessons, from the first to the last."""
     lessons = index.lessons(actor=arguments.actor)
     records = [lesson.model_dump(mode="json") for lesson in lessons]
-    return _Answer(records, map(lesson_line, lessons))
+    return _Answer(records, (line for lesson in lessons for line in lesson_lines(lesson, index)))
 
 
 @_command(
@@ -370,29 +383,18 @@ def _doctor(index: HebbianIndex, arguments: argparse.Namespace) -> _Answer:
 
 
 @_command("read", _option("file", "- for standard output", type=Path, metavar="FILE"))
-def _export(index: HebbianIndex, arguments: argparse.Namespace) -> None:
+def _export(index: HebbianIndex, arguments: argparse.Namespace) -> _Answer | None:
     """Write all chunks to a file of JSON lines, which `hebbgraph index` reads."""
-    chunks = (chunk for id_ in index.ids() for chunk in index.get(id_))
+    ids = index.ids()
+    chunks = (chunk for id_ in ids for chunk in index.get(id_))
     lines = (f"{chunk.model_dump_json(exclude_defaults=True)}\n" for chunk in chunks)
     if str(arguments.file) == "-":
         sys.stdout.writelines(lines)
-        return
+        return None
     partial_file = arguments.file.with_name(f"{arguments.file.name}.part")
     with partial_file.open("w", encoding="utf-8", newline="\n") as out:
         out.writelines(lines)
+    replaced = ", which is replaced" if arguments.file.exists() else ""
     partial_file.replace(arguments.file)
-
-
-def _demo(arguments: argparse.Namespace) -> None:
-    lines = files("hebbgraph.cli").joinpath("demo.jsonl").read_text("utf-8").splitlines()
-    with HebbianIndex.open(arguments.db) as index:
-        index.add(map(json.loads, lines))
-        print(f"{len(lines)} notes of a mountain hut are indexed.")
-        first = index.recall(QUESTION, 3)
-        print(f"\n> {QUESTION}", *hit_lines(first), sep="\n")
-        (answer,) = index.get("deposit")
-        print(f"\nNone of these answers it. “{answer.title}” does:\n   {answer.text}")
-        index.reinforce(first, cited=["deposit"])
-        print("\nThat is taught. Now somebody asks in other words:")
-        print(f"\n> {REWORDED}", *hit_lines(index.recall(REWORDED, 3)), sep="\n")
-    print("\nYour own files: hebbgraph index FOLDER, then hebbgraph recall and reinforce.")
+    line = f"{counted(len(ids), 'chunk')} written to {visible(str(arguments.file))}{replaced}"
+    return _Answer({"written": len(ids)}, [line])

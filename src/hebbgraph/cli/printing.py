@@ -7,12 +7,15 @@ import re
 import shutil
 import sys
 import textwrap
+import time
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any
 
+from hebbgraph import HebbianIndex
 from hebbgraph.records import Hit, Lesson, Recall
 
-__all__ = ["complain", "counted", "hit_lines", "lesson_line", "show", "show_progress", "visible"]
+__all__ = ["complain", "counted", "hit_lines", "lesson_lines", "show", "show_progress", "visible"]
 
 #: Controls, overrides of direction and line separators could move the cursor, show a name
 #: backwards, or forge a line of output.
@@ -57,41 +60,45 @@ def show(record: Any, lines: Iterable[str], *, as_json: bool) -> None:
         print(line)
 
 
-def hit_lines(found: Recall, with_path: bool = False) -> Iterator[str]:
-    """Yield what people see of a recall.
-
-    On a terminal, texts are cut and wrapped. In a pipe each text is one whole line.
-    """
+def hit_lines(found: Recall, *, with_path: bool = False, full: bool = False) -> Iterator[str]:
+    """Yield what people see of a recall: excerpts or full texts, one line each in a pipe."""
     for hit in found:
         place = f"  {visible(hit.document_id)}" if hit.document_id else ""
         yield f"{hit.rank}. {visible(hit.label)}  {hit.score:.3f}{place}"
         yield f"{_INDENT}{visible(hit.why)}"
         if with_path:
             yield f"{_INDENT}{visible(hit.path_text)}"
-        if not sys.stdout.isatty():
-            yield f"{_INDENT}{visible(hit.text)}"
-            continue
-        width = max(shutil.get_terminal_size().columns - 1, 40)
-        yield textwrap.fill(_excerpt(hit), width, initial_indent=_INDENT, subsequent_indent=_INDENT)
+        text = f"{_INDENT}{visible(hit.text) if full else _excerpt(hit)}"
+        if sys.stdout.isatty():
+            width = max(shutil.get_terminal_size().columns - 1, 40)
+            text = textwrap.fill(text, width, subsequent_indent=_INDENT)
+        yield text
 
 
 def _excerpt(hit: Hit) -> str:
-    """Return the sentences that hold the most words of the question."""
+    """Return what holds the most words of the question: from the start of a sentence if it can."""
     words = re.compile(rf"(?i)\b(?:{'|'.join(map(re.escape, hit.has)) or '(?!)'})\w*")
     text = visible(hit.text[:_READ])
-    starts = (0, *(end.end() for end in re.finditer(r"[.!?]\s", text)))
+    starts = [0, *(end.end() for end in re.finditer(r"[.!?]\s", text))]
+    starts += [max(word.start() - 100, 0) for word in islice(words.finditer(text), 100)]
     best = max(starts, key=lambda start: len(set(words.findall(text, start, start + _EXCERPT))))
     stop = best + _EXCERPT
     return ("… " if best else "") + text[best:stop] + ("…" if len(text) > stop else "")
 
 
-def lesson_line(lesson: Lesson) -> str:
-    """Return what people see of a lesson."""
-    parts: list[str | None] = [lesson.id, lesson.question and f"“{lesson.question}”"]
-    parts += [f"answered by {id_}" for id_ in lesson.cited]
-    parts += [f"wrong: {id_}" for id_ in lesson.rejected]
-    parts += [lesson.actor and f"by {lesson.actor}", lesson.reason, lesson.note]
-    return visible("; ".join(filter(None, parts)))
+def lesson_lines(lesson: Lesson, index: HebbianIndex) -> Iterator[str]:
+    """Yield what people see of a lesson: when, by whom, on which question, and which chunks."""
+    when = time.strftime("%Y-%m-%d %H:%M", time.localtime(lesson.created))
+    parts: list[str | None] = [lesson.id, when, lesson.actor and f"by {lesson.actor}"]
+    parts += [lesson.question and f"“{lesson.question}”", lesson.reason, lesson.note]
+    yield visible("; ".join(filter(None, parts)))
+    for said, ids in (("answered by", lesson.cited), ("wrong:", lesson.rejected)):
+        for id_ in ids:
+            name = f"{id_} (deleted)"
+            for chunk in index.get(id_):
+                place = f" ({chunk.document_id})" if chunk.document_id else ""
+                name = (chunk.title or chunk.text[:60]) + place
+            yield f"{_INDENT}{said} {visible(name)}"
 
 
 def show_progress(done: int, total: int) -> None:

@@ -17,14 +17,15 @@ from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from hebbgraph import __version__
 from hebbgraph.errors import ConversionError, MissingExtraError
+from hebbgraph.protocols import Closing
 from hebbgraph.records import Chunk, Record
 from hebbgraph.splitter import Splitter
 
-__all__ = ["Converter", "Document", "Limits", "convert", "digest_of", "place_of", "read"]
+__all__ = ["Converter", "Document", "Limits", "convert", "read"]
 
 _LETTER = re.compile(r"[^\W\d_]")
 _HEADING = re.compile(r"(?m)^#{1,6} .*$")
@@ -45,8 +46,9 @@ class Document(Record):
 
     ``document_id`` is its place, the path below a base. ``title`` is its main heading, its declared
     title, or its name; where these say nothing ("index", "README"), its first heading or the name
-    of its folder. ``digest`` is that of its bytes and of the version that read them. ``anchors``
-    and ``links`` are those besides Markdown's, with their offsets.
+    of its folder. ``digest`` is that of its bytes and of the version that read them, ``@``, and
+    that of a file's base, or nothing for an upload. ``anchors`` and ``links`` are those besides
+    Markdown's, with their offsets.
     """
 
     document_id: str
@@ -91,7 +93,7 @@ def read(
     """
     with Converter(limits) as converter:
         place = place_of(path, base)
-        return converter.convert(converter.data(Path(path), place), place)
+        return converter.convert(converter.data(Path(path), place), place, base_of(path, base))
 
 
 def convert(data: bytes, name: str, *, limits: Limits | None = None) -> Document:
@@ -102,36 +104,37 @@ def convert(data: bytes, name: str, *, limits: Limits | None = None) -> Document
 
 
 def place_of(path: str | os.PathLike[str], base: str | os.PathLike[str] | None = None) -> str:
-    """Return the place of a file or folder, as people know it; never an absolute path.
-
-    It is the path below ``base``: by default the current directory if the path lies below it,
-    else the folder around the path, or around the folder of a file.
+    """Return the place of a file or folder, as people know it: its path below :func:`base_of`.
 
     >>> place_of("/srv/docs/a.md", base="/srv"), place_of("/srv/docs/a.md")
     ('docs/a.md', 'docs/a.md')
     """
-    full = Path(os.path.abspath(path))
-    root = Path(os.path.abspath(base)) if base is not None else Path.cwd()
+    full, root = Path(os.path.abspath(path)), base_of(path, base)
     if not full.is_relative_to(root):
-        if base is not None:
-            raise ConversionError(f"{full.name}: does not lie below the base {root.name}")
-        root = full.parent if full.is_dir() else full.parent.parent
-    place = full.relative_to(root).as_posix()
-    return os.fsencode(place).decode("utf-8", "replace")
+        raise ConversionError(f"{full.name}: does not lie below the base {root.name}")
+    return os.fsencode(full.relative_to(root).as_posix()).decode("utf-8", "replace")
 
 
-class Converter:
+def base_of(path: str | os.PathLike[str], base: str | os.PathLike[str] | None = None) -> Path:
+    """Return the folder from which the place of a path is counted; no absolute path is stored.
+
+    By default it is the current directory if the path lies below it, else the folder around a
+    folder, or around that of a file.
+    """
+    full, here = Path(os.path.abspath(path)), Path.cwd()
+    if base is not None:
+        return Path(os.path.abspath(base))
+    if full.is_relative_to(here):
+        return here
+    return full.parent if full.is_dir() else full.parent.parent
+
+
+class Converter(Closing):
     """Converts files in a process of its own, which is ended when a limit is passed."""
 
     def __init__(self, limits: Limits | None = None) -> None:
         self.limits = limits or Limits()
         self._child: subprocess.Popen[bytes] | None = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """End the process, and what it runs."""
@@ -152,8 +155,8 @@ class Converter:
             reason = (error.strerror or str(error)).lower()
             raise ConversionError(f"{place}: cannot be read: {reason}") from error
 
-    def convert(self, data: bytes, name: str) -> Document:
-        """Read the bytes of a file as the document of a place."""
+    def convert(self, data: bytes, name: str, base: Path | None = None) -> Document:
+        """Read the bytes of an upload, or of a file below a base, as the document of a place."""
         if len(data) > self.limits.size:
             raise ConversionError(f"{name}: is larger than {self.limits.size:,} bytes")
         if not data.strip():
@@ -162,7 +165,7 @@ class Converter:
         if "error" in answer:
             error = MissingExtraError if answer["extra"] else ConversionError
             raise error(f"{name}: {answer['error']}")
-        return Document(document_id=name, digest=digest_of(data), **answer)
+        return Document(document_id=name, digest=digest_of(data, base), **answer)
 
     def _ask(self, data: bytes, name: str) -> dict[str, Any]:
         """Send a file to the process, starting it if there is none, and return its answer."""
@@ -210,6 +213,11 @@ def _kill(child: subprocess.Popen[bytes]) -> None:
     child.kill()
 
 
-def digest_of(data: bytes) -> str:
-    """Return what identifies the bytes of a file, and the version that reads them."""
-    return hashlib.sha256(__version__.encode() + b"\0" + data).hexdigest()[:32]
+def digest_of(data: bytes, base: Path | None = None) -> str:
+    """Return what identifies bytes, the version that reads them, and the base of a file."""
+    return hashlib.sha256(__version__.encode() + b"\0" + data).hexdigest()[:32] + mark_of(base)
+
+
+def mark_of(base: Path | None) -> str:
+    """Return the end of the digests of files below a base, or of uploads."""
+    return f"@{hashlib.sha256(os.fsencode(base)).hexdigest()[:16] if base else ''}"

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from pydantic import Field
 
-from hebbgraph.documents.document import Converter, Limits, digest_of, place_of
+from hebbgraph.documents.document import Converter, Limits, base_of, digest_of, mark_of, place_of
 from hebbgraph.documents.kinds import can_convert
 from hebbgraph.errors import HebbgraphError, ParameterError
 from hebbgraph.index import HebbianIndex
@@ -18,8 +18,8 @@ from hebbgraph.records import AddReport, Chunk
 
 __all__ = ["IngestReport", "find_files", "ingest"]
 
-_BATCH = 512  # chunks that are written at once
-_PAGE = 1000
+_BATCH = 512  # chunks that are read or written at once
+_UNLISTED = "cannot be listed"
 _NO_FAULT = ("is empty", "is binary", "has long lines")  # of a file that is skipped
 #: Folders and files that programs make, beside what they are made from.
 _MADE = frozenset({
@@ -31,11 +31,12 @@ _MADE = frozenset({
 class IngestReport(AddReport):
     """What reading files did, in chunks and documents.
 
-    ``documents`` were written, ``skipped`` and ``failed`` give the reason by place, and the files
-    of ``missing`` documents are gone.
+    ``documents`` were written, ``changed_documents`` of them over former ones; ``skipped`` and
+    ``failed`` give the reason by place, and the files of ``missing`` documents are gone.
     """
 
     documents: tuple[str, ...] = ()
+    changed_documents: int = 0
     unchanged_documents: int = 0
     skipped: dict[str, str] = Field(default_factory=dict)
     failed: dict[str, str] = Field(default_factory=dict)
@@ -43,31 +44,32 @@ class IngestReport(AddReport):
 
 
 class Found(NamedTuple):
-    """Files by their places, reasons by places that are not read, and places of folders."""
+    """Files and bases by places, reasons by places that are not read, and folders with bases."""
 
-    files: dict[str, Path]
+    files: dict[str, tuple[Path, Path]]
     skipped: dict[str, str]
-    folders: list[str]
+    unlisted: dict[str, str]
+    folders: list[tuple[str, Path]]
 
 
 def find_files(
     paths: Iterable[str | os.PathLike[str]], base: str | os.PathLike[str] | None
 ) -> Found:
     """Find the files at and below paths; what is hidden, a link or made by a program is skipped."""
-    found = Found({}, {}, [])
+    found = Found({}, {}, {}, [])
     for path in map(Path, [paths] if isinstance(paths, str | os.PathLike) else paths):
         if not os.path.lexists(path):
             raise ParameterError(f"there is no file or folder {path}")
-        place = place_of(path, base)
+        root = base_of(path, base)
         if path.is_dir():
-            place = "" if place == "." else f"{place}/"
-            found.folders.append(place)
+            found.folders.append((place_of(path, root), root))
         for file, reason in _below(path) if path.is_dir() else [(path, "")]:
-            name = place + (place_of(file, path) if path.is_dir() else "")
-            if not reason and found.files.setdefault(name, file).resolve() != file.resolve():
+            place = place_of(file, root)
+            mine = (file, root)
+            if not reason and found.files.setdefault(place, mine)[0].resolve() != file.resolve():
                 reason = "another file has this place; give a base above both"
             if reason:
-                found.skipped[name] = reason
+                (found.unlisted if reason.startswith(_UNLISTED) else found.skipped)[place] = reason
     return found
 
 
@@ -80,7 +82,7 @@ def _below(root: Path) -> Iterator[tuple[Path, str]]:
             path = Path(folder, name)
             if name.startswith("."):
                 continue
-            if path.is_symlink():
+            if os.path.islink(path):
                 yield path, "is a link"
             elif name in _MADE:
                 yield path, "is made by a program"
@@ -89,7 +91,7 @@ def _below(root: Path) -> Iterator[tuple[Path, str]]:
             else:
                 yield path, "" if can_convert(name) else "is of a kind that is not read"
     for error in failed:
-        yield Path(error.filename), f"cannot be listed: {(error.strerror or '').lower()}"
+        yield Path(error.filename), f"{_UNLISTED}: {(error.strerror or '').lower()}"
 
 
 def ingest(
@@ -98,6 +100,7 @@ def ingest(
     *,
     base: str | os.PathLike[str] | None = None,
     delete_missing: bool = False,
+    dry_run: bool = False,
     limits: Limits | None = None,
     show_progress: Callable[[int, int], object] | None = None,
 ) -> IngestReport:
@@ -110,7 +113,9 @@ def ingest(
     base : path, optional
         The folder from which places are counted; by default as :func:`~.document.place_of` says.
     delete_missing : bool
-        Delete documents of these folders whose files are gone.
+        Delete documents that were read from files in these folders and are gone.
+    dry_run : bool
+        Convert nothing and change nothing; ``documents`` are the files that would be read.
     limits : Limits, optional
     show_progress : callable, optional
         Called with the number of files that are done, and of all.
@@ -121,39 +126,37 @@ def ingest(
         If there is no file or folder at a path. Whatever is wrong with a file is reported.
     """
     found, known = find_files(paths, base), _digests(index)
-    skipped, failed, done = dict(found.skipped), dict[str, str](), list[str]()
+    skipped, failed, done = dict(found.skipped), dict(found.unlisted), list[str]()
     counts, batch, same = Counter[str](), list[Chunk](), 0
     with Converter(limits) as converter:
-        for number, (place, file) in enumerate(found.files.items(), 1):
+        for number, (place, (file, root)) in enumerate(found.files.items(), 1):
             try:
                 data = converter.data(file, place)
-                same += (is_known := known.get(place) == digest_of(data))
-                chunks = [] if is_known else converter.convert(data, place).chunks()
+                same += (is_known := known.get(place) == digest_of(data, root))
+                is_left = is_known or dry_run
+                chunks = [] if is_left else converter.convert(data, place, root).chunks()
             except (HebbgraphError, ImportError) as error:
                 reason = str(error).removeprefix(f"{place}: ")
                 (skipped if reason.startswith(_NO_FAULT) else failed)[place] = reason
                 chunks, is_known = [], True  # what is stored of it stays
-            if chunks:
+            if chunks or (dry_run and not is_known):
                 batch += chunks
                 done.append(place)
             elif not is_known:
                 counts["deleted"] += index.delete(document_id=place).deleted
                 skipped[place] = "holds no passage"
-            if len(batch) >= _BATCH:
+            if len(batch) >= _BATCH or (batch and number == len(found.files)):
                 counts.update(index.refresh(batch).model_dump())
                 batch = []
             if show_progress is not None:
                 show_progress(number, len(found.files))
-        if batch:
-            counts.update(index.refresh(batch).model_dump())
-    folders = tuple(found.folders)
-    gone = known.keys() - found.files.keys() - found.skipped.keys()
-    missing = sorted(name for name in gone if name.startswith(folders))
-    if delete_missing and missing:
+    missing = sorted(set(_gone(known, found)))
+    if delete_missing and missing and not dry_run:
         counts["deleted"] += index.delete(document_id=missing).deleted
     return IngestReport(
         **counts,
         documents=tuple(done),
+        changed_documents=len(known.keys() & set(done)),
         unchanged_documents=same,
         skipped=skipped,
         failed=failed,
@@ -161,12 +164,26 @@ def ingest(
     )
 
 
+def _gone(digests: dict[str, str], found: Found) -> Iterator[str]:
+    """Yield the documents that were read below these folders, from files that are gone."""
+    for place in digests.keys() - found.files.keys():
+        for folder, base in found.folders:
+            was_read = _lies_in(place, folder) and digests[place].endswith(mark_of(base))
+            unknown = any(_lies_in(place, closed) for closed in found.unlisted)
+            if was_read and not unknown and not os.path.lexists(base / place):
+                yield place
+
+
+def _lies_in(place: str, folder: str) -> bool:
+    return folder == "." or place.startswith(f"{folder}/")
+
+
 def _digests(index: HebbianIndex) -> dict[str, str]:
     """Return the digest of each document that was read from a file."""
     ids = index.ids({"digest": {"$exists": True}})
     return {
         chunk.document_id: str(chunk.metadata["digest"])
-        for start in range(0, len(ids), _PAGE)
-        for chunk in index.get(ids[start : start + _PAGE])
+        for start in range(0, len(ids), _BATCH)
+        for chunk in index.get(ids[start : start + _BATCH])
         if chunk.document_id is not None
     }

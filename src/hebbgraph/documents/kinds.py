@@ -158,8 +158,8 @@ def _pandoc(data: bytes, kind: str) -> str:
     command += ["-f", kind, "-t", "gfm", "--wrap=none", "-L", str(filter_file)]
     done = subprocess.run(command, input=data, capture_output=True, check=False)
     if done.returncode:
-        lines = done.stderr.decode("utf-8", "replace").strip().splitlines() or ["no reason given"]
-        raise ConversionError(f"cannot be read by pandoc: {lines[-1][:200]}")
+        reason = " ".join(done.stderr.decode("utf-8", "replace").split()) or "no reason given"
+        raise ConversionError(f"cannot be read by pandoc: {reason[:200]}")
     text = _LONE_MARKS.sub(r"\1", done.stdout.decode("utf-8", "replace"))
     # Rows of tables lose the spaces and dashes that align them.
     return re.sub(r"(?m)^\|.*\|$", lambda row: re.sub(r"( ) +|(---)-+", r"\1\2", row[0]), text)

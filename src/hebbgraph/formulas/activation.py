@@ -21,7 +21,8 @@ says what the chunk is about; a mentioned tag says little. Mass crosses a tag in
 **link**, to the chunk whose title the tag is; along a **backlink**, from that chunk to the chunks
 that mention the tag; and along a **co-mention**, from one mention to another. It never crosses from
 title to title, since chunks under one heading are no evidence for each other. If n chunks share a
-title, a link passes 1/n of the mass to each.
+title, a link passes 1/n of the mass to each; if the title is an ordinary word ("Print"), only the
+share of the mass that its keyphraseness says (:class:`hebbgraph.recall.snapshot.Snapshot`).
 
 *Mass.* Mass is **trusted** once it has been on a chunk whose title the query names. Only
 trusted mass uses co-mentions; for other mass they would count again what word search has counted,
@@ -58,10 +59,9 @@ from hebbgraph.arrays import (
     Allowed,
     FloatArray,
     IntArray,
-    flatnonzero,
+    place_in,
     sum_by,
     top_n,
-    unique_inverse,
 )
 from hebbgraph.formulas.evidence import Evidence
 from hebbgraph.formulas.paths import Layer, Path, strongest_path
@@ -92,35 +92,31 @@ class Activation:
         best: IntArray = np.arange(len(self.chunks))
         if k < len(best):
             last = np.partition(self.scores, len(best) - k)[-k] - _TOLERANCE
-            best = flatnonzero(self.scores >= last)
+            best = np.flatnonzero(self.scores >= last)
         best = best[np.lexsort((self.chunks[best], -self.scores[best]))]
         return self.chunks[best].astype(np.int64), self.scores[best].astype(np.float64)
 
-    def _find(self, chunk: int) -> int | None:
-        at = int(self.chunks.searchsorted(chunk))
-        return at if at < len(self.chunks) and self.chunks[at] == chunk else None
-
     def score_of(self, chunk: int) -> float:
         """Return the score of a chunk, 0 if it was not reached."""
-        at = self._find(chunk)
+        at = place_in(self.chunks, chunk)
         return 0.0 if at is None else float(self.scores[at])
 
     def arrived_at(self, chunk: int) -> float | None:
         """Return the part of a chunk's score that arrived over the graph; None if none did."""
-        at = self._find(chunk)
+        at = place_in(self.chunks, chunk)
         return None if at is None else float(self.arrived[at]) or None
 
     def active_tags(self, n: int) -> tuple[IntArray, FloatArray]:
         """Return the n tags, and all equal to the last, that the first chunks pass most mass to."""
         _, tags, mass = self.layers[1].sources if len(self.layers) > 1 else self.layers[0].sources
-        distinct, position = unique_inverse(tags)
+        distinct, position = np.unique(tags, return_inverse=True)
         total = sum_by(position, mass, len(distinct))
         at = top_n(total, n)
         return distinct[at], total[at]
 
     def path(self, chunk: int) -> Path:
         """Return the strongest path from the query to a chunk that was reached."""
-        at = self._find(chunk)
+        at = place_in(self.chunks, chunk)
         if at is None:
             raise KeyError(chunk)
         return strongest_path(
@@ -180,8 +176,8 @@ def _scored(
 ) -> Activation:
     """Score the candidates, and all chunks where mass arrived."""
     p, n = step.parameters, len(candidates)
-    chunks, position = unique_inverse(
-        np.concatenate([candidates, *(layer.receivers for layer in layers)])
+    chunks, position = np.unique(
+        np.concatenate([candidates, *(layer.receivers for layer in layers)]), return_inverse=True
     )
     credit = np.concatenate([layer.credit for layer in layers])
     x = sum_by(position[n:], credit, len(chunks))

@@ -21,7 +21,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.arrays import FloatArray, IntArray, flatnonzero
+from hebbgraph.arrays import FloatArray, IntArray
 
 __all__ = [
     "LEAST_TAUGHT",
@@ -153,7 +153,7 @@ def squeeze(scores: FloatArray, most: float = 1.0) -> NDArray[np.float64]:
     """
     squeezed = np.array(scores, np.float64)
     floor, knee, best = _FLOOR * most, _KNEE * most, float(squeezed.max(initial=0.0))
-    low, high = flatnonzero(squeezed < floor), flatnonzero(squeezed > knee)
+    low, high = np.flatnonzero(squeezed < floor), np.flatnonzero(squeezed > knee)
     squeezed[low] = floor * np.exp((squeezed[low] - floor) / _SINKING)
     if best > most:
         squeezed[high] = knee + (most - knee) * (squeezed[high] - knee) / (best - knee)

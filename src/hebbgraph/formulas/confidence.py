@@ -16,6 +16,7 @@ from hebbgraph.formulas.bm25 import K1, idf
 __all__ = [
     "HELD_ONCE",
     "NOTHING_KNOWN",
+    "SAYS_NOTHING",
     "confidence",
     "coverage",
     "nearness",
@@ -25,6 +26,8 @@ __all__ = [
 
 #: Below this confidence, a recall reports that nothing is known about the question.
 NOTHING_KNOWN = 0.3
+#: The most confidence in what is found for a question that names nothing to search for.
+SAYS_NOTHING = 0.1
 #: A question stands or falls with its rarest words; the others are often grammar.
 _N_RAREST = 3
 #: The most that BM25 gives for a term, in units of its idf.

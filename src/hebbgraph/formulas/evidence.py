@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
-from hebbgraph.arrays import FloatArray, IntArray, is_in_sorted, unique_inverse
+from hebbgraph.arrays import FloatArray, IntArray, is_in_sorted, place_in, places_in
 
 __all__ = ["DENSE_SHARE", "Evidence", "fuse"]
 
@@ -22,7 +21,6 @@ _ScoreOf = Callable[[IntArray], FloatArray]
 #: Evidence of a chunk that no search returned: enough for activation to reach it over the graph,
 #: too little to rank it by itself.
 _FLOOR = 0.05
-_NOBODY, _UNKNOWN = np.array([-1]), np.array([_FLOOR])
 
 
 @dataclass(frozen=True)
@@ -50,30 +48,20 @@ class Evidence:
     words: _ScoreOf | None = None
     sentences: Callable[[IntArray, IntArray], FloatArray] | None = None
 
-    @cached_property
-    def _padded(self) -> tuple[IntArray, FloatArray]:
-        """The candidates and their values, plus a last entry for all other chunks."""
-        return np.concatenate((self.chunks, _NOBODY)), np.concatenate((self.values, _UNKNOWN))
-
     def values_of(self, chunks: IntArray) -> FloatArray:
         """Return the evidence of any chunks, in the given order."""
-        candidates, padded = self._padded
-        at = self.chunks.searchsorted(chunks)
-        known, values = candidates[at] == chunks, padded[at]
-        if not callable(self.others):
-            return np.where(known, values, self.others)
-        if known.all():
-            return values
-        values = values.astype(np.float64)
-        values[~known] = self.others(chunks[~known])
+        at, known = places_in(self.chunks, chunks)
+        values, others = np.empty(len(chunks)), self.others
+        values[known] = self.values[at[known]]
+        if not known.all():
+            values[~known] = others(chunks[~known]) if callable(others) else others
         return values
 
     def parts(self, chunk: int) -> tuple[float | None, float | None]:
         """Return the lexical and the dense score of a chunk; None if unknown."""
-        at = int(self.chunks.searchsorted(chunk))
-        known = at < len(self.chunks) and self.chunks[at] == chunk
-        lexical = float(self.lexical[at]) if known and self.lexical is not None else None
-        dense = float(self.dense[at]) if known and self.dense is not None else None
+        if (at := place_in(self.chunks, chunk)) is None:
+            return None, None
+        lexical, dense = (None if x is None else float(x[at]) for x in (self.lexical, self.dense))
         return lexical, dense
 
     def upheld(self, chunks: IntArray) -> Evidence:
@@ -112,7 +100,9 @@ def fuse(
     if dense_chunks is None or dense_scores is None or not len(dense_chunks):
         order = np.argsort(lexical_chunks)
         return Evidence(lexical_chunks[order], bm25[order], lexical=bm25[order])
-    chunks, position = unique_inverse(np.concatenate([lexical_chunks, dense_chunks]))
+    chunks, position = np.unique(
+        np.concatenate([lexical_chunks, dense_chunks]), return_inverse=True
+    )
     lexical = np.zeros(len(chunks))
     lexical[position[: len(lexical_chunks)]] = bm25
     known = position[len(lexical_chunks) :]

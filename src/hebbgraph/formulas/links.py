@@ -38,7 +38,6 @@ from hebbgraph.arrays import (
     IntArray,
     sum_by,
     top_n_per_owner,
-    unique_inverse,
 )
 from hebbgraph.formulas.evidence import Evidence
 from hebbgraph.terms import IncidenceView, TermKind
@@ -114,7 +113,7 @@ def follow_links(
     owner, tags, entitled, df = owner[keep], tags[keep], entitled[keep], df[keep]
     keep = top_n_per_owner(owner, -df.astype(np.float64), len(sources), p.tags_per_chunk)
     owner, tags, entitled = owner[keep], tags[keep], entitled[keep]
-    reached, position = unique_inverse(tags)
+    reached, position = np.unique(tags, return_inverse=True)
     holder, chunks, is_address = view.chunks_of(reached)
     if allowed is not None:
         keep = allowed(chunks)

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
-from hebbgraph.arrays import FloatArray, IntArray, flatnonzero, sum_by, top_n, unique_inverse
+from hebbgraph.arrays import FloatArray, IntArray, place_in, sum_by, top_n
 
 __all__ = ["Flows", "Layer", "Path", "PathNode", "strongest_path"]
 
@@ -48,7 +48,7 @@ def _into(edges: _EdgeFlow, target: int) -> list[tuple[float, int]]:
     Paths look up few nodes, so scanning all flows is faster than sorting them.
     """
     sources, targets, mass = edges
-    at = flatnonzero(targets == target)
+    at = np.flatnonzero(targets == target)
     return sorted(zip((-mass[at]).tolist(), sources[at].tolist(), strict=True))
 
 
@@ -96,7 +96,7 @@ class Layer:
         trusted = sum_by(at, flows.trusted, n)
         plain = sum_by(at, flows.plain, n)
         credit = sum_by(at, flows.credit, n)
-        at = flatnonzero(trusted + plain > 0)
+        at = np.flatnonzero(trusted + plain > 0)
         passed = flows.tags, flows.chunks, mass
         return cls(reached[at], trusted[at], plain[at], credit[at], passed)
 
@@ -110,7 +110,7 @@ class Layer:
         """Return (chunks, trusted, plain) of the chunks with most mass, seeds included."""
         chunks, trusted, plain = self.receivers, self.trusted, self.plain
         if len(self.seeds):
-            chunks, position = unique_inverse(np.concatenate([chunks, self.seeds]))
+            chunks, position = np.unique(np.concatenate([chunks, self.seeds]), return_inverse=True)
             trusted = sum_by(position, np.concatenate([trusted, self.seed_trusted]), len(chunks))
             plain = sum_by(position, np.concatenate([plain, self.seed_plain]), len(chunks))
         at = top_n(trusted + plain, limit)
@@ -131,10 +131,8 @@ def strongest_path(layers: Sequence[Layer], chunk: int, *, direct: float, arrive
 
 
 def _mass_on(chunk: int, chunks: IntArray, trusted: FloatArray, plain: FloatArray) -> float:
-    at = int(chunks.searchsorted(chunk))
-    if at == len(chunks) or chunks[at] != chunk:
-        return 0.0
-    return float(trusted[at] + plain[at])
+    at = place_in(chunks, chunk)
+    return 0.0 if at is None else float(trusted[at] + plain[at])
 
 
 def _trace(layers: Sequence[Layer], depth: int, chunk: int, seen: tuple[int, ...]) -> Path | None:

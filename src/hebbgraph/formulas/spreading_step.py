@@ -14,12 +14,10 @@ from hebbgraph.arrays import (
     BoolArray,
     FloatArray,
     IntArray,
-    flatnonzero,
     is_in_sorted,
     sum_by,
     top_n,
     top_n_per_owner,
-    unique_inverse,
 )
 from hebbgraph.formulas.evidence import Evidence
 from hebbgraph.formulas.links import LinkParameters, follow_links
@@ -149,7 +147,7 @@ class SpreadingStep:
             return None
         owner, tags, is_title, share = self._shares_of_tags(sources)
         out_trusted, out_plain = trusted[owner] * share, plain[owner] * share
-        reached, position = unique_inverse(tags)
+        reached, position = np.unique(tags, return_inverse=True)
         n = len(reached)
         position = position + n * is_title
         on_tags = np.stack(
@@ -168,7 +166,7 @@ class SpreadingStep:
         p = self.parameters
         owner, tags, is_title, df, is_tag = self.view.mentions_of(chunks)
         # A tag of a single chunk leads nowhere; links are followed at the end.
-        leads = flatnonzero(
+        leads = np.flatnonzero(
             (df > 1) & (df <= self.cut) & (self.view.link_kinds(tags) == TermKind.TAG)
         )
         owner, tags, df = owner[leads], tags[leads], df[leads]
@@ -178,7 +176,7 @@ class SpreadingStep:
         weight *= best
         total = sum_by(owner, weight, len(chunks))
         total[total == 0] = 1.0
-        at = flatnonzero(best & is_tag[leads])
+        at = np.flatnonzero(best & is_tag[leads])
         owner = owner[at]
         return owner, tags[at], is_title[leads[at]], weight[at] / total[owner]
 
@@ -189,7 +187,7 @@ class SpreadingStep:
         if self.allowed is not None:
             keep = self.allowed(chunks)
             owner, chunks, is_title = owner[keep], chunks[keep], is_title[keep]
-        reached, position = unique_inverse(chunks)
+        reached, position = np.unique(chunks, return_inverse=True)
         pull = self.evidence.values_of(reached)[position]
         n = len(tags)
         edge = owner + n * is_title  # the mentions of each tag, then the chunks it entitles
@@ -199,7 +197,8 @@ class SpreadingStep:
             self.named = float(self.cue_trust[namesakes > 0].max(initial=0.0))
             passed = _passed_on(mass, total, namesakes, p, trust=self.cue_trust)
         else:
-            passed = _passed_on(mass, total, namesakes, p, co_mentions=True)
+            trust = self.view.keyphraseness(tags)
+            passed = _passed_on(mass, total, namesakes, p, trust=trust, co_mentions=True)
             passed[2] *= self._credit
         trusted, plain, credit = passed.reshape(3, 2 * n).take(edge, axis=1) * pull
         flows = Flows(tags[owner], chunks, trusted, plain, credit)
@@ -213,7 +212,7 @@ class SpreadingStep:
     def follow_links(self, chunks: IntArray, scores: FloatArray, confidence: float) -> list[Layer]:
         """Return the layers where the best chunks start and where links lead; none without flow."""
         p = self.parameters.links
-        if not self.view.has_links or not p.n_sources:
+        if not p.n_sources:
             return []
         best = top_n(scores, p.n_sources)
         best = best[scores[best] > 0]
@@ -228,7 +227,9 @@ class SpreadingStep:
         if flows is None:
             return []
         from_, tags, to, moved = flows
-        layer = Layer.gather(*unique_inverse(to), Flows(tags, to, moved, 0.0 * moved, moved))
+        layer = Layer.gather(
+            *np.unique(to, return_inverse=True), Flows(tags, to, moved, 0.0 * moved, moved)
+        )
         layer.sources = (from_, tags, moved)
         start = Layer.empty()
         start.start(sources, mass, np.zeros(len(mass)))
@@ -241,7 +242,7 @@ def _passed_on(
     namesakes: IntArray,
     p: SpreadingParameters,
     *,
-    trust: FloatArray | float = 1.0,
+    trust: FloatArray,
     co_mentions: bool = False,
 ) -> FloatArray:
     """Return what each tag passes to a chunk, per unit of the chunk's evidence.

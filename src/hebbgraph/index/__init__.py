@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from hebbgraph.errors import NotAnIndexError, ParameterError
 from hebbgraph.index.asking import AskingVerbs
 from hebbgraph.index.session import in_thread
 from hebbgraph.index.teaching import TeachingVerbs
 from hebbgraph.index.writing import WritingVerbs
-from hebbgraph.protocols import Embedder, Tagger
+from hebbgraph.protocols import Closing, Embedder, Tagger
 from hebbgraph.settings import Settings
 from hebbgraph.store import MEMORY, namespaces_at, open_database
 from hebbgraph.store.chunks import loaded
@@ -21,7 +22,7 @@ from hebbgraph.store.schema import SCHEMA_VERSION, TEXT_VERSION
 __all__ = ["HebbianIndex"]
 
 
-class HebbianIndex(WritingVerbs, AskingVerbs, TeachingVerbs):
+class HebbianIndex(Closing, WritingVerbs, AskingVerbs, TeachingVerbs):
     """A retriever's index: chunks, their words and tags, and what was learned about them.
 
     Open one with :meth:`open`. An index serves any number of threads and processes at once; each
@@ -71,36 +72,29 @@ class HebbianIndex(WritingVerbs, AskingVerbs, TeachingVerbs):
         Raises
         ------
         ParameterError
-            If the index was built with other settings.
+            If a model or settings are of another type, or those that it was built with differ.
         NotFoundError
             If there is no index, and ``read_only``.
         StorageError
             If the database cannot be used; see :mod:`hebbgraph.errors`.
         """
-        wait = (settings or Settings()).wait
-        database = open_database(path, namespace, wait=wait, read_only=read_only)
+        _check_models(embedder, tagger, settings)
+        settings = settings or Settings()
+        database = open_database(path, namespace, wait=settings.wait, read_only=read_only)
         try:
             with database.read() as session:
                 meta = session.meta
             if "settings" not in meta and not read_only:
                 with database.write() as session:
                     if "settings" not in session.meta:
-                        write_meta(session, _first_meta(namespace, settings or Settings()))
+                        write_meta(session, _first_meta(namespace, settings))
                     meta = session.meta
             used = _agreed(meta, settings, str(path))
         except BaseException:
             database.close()
             raise
-        index = cls(
-            database,
-            str(path),
-            namespace,
-            used,
-            embedder=embedder,
-            tagger=tagger,
-            cache_dir=None if cache_dir is None else Path(cache_dir),
-            read_only=read_only,
-        )
+        folder = None if cache_dir is None else Path(cache_dir)
+        index = cls(database, str(path), namespace, used, embedder, tagger, folder, read_only)
         if int(meta.get("text_version", TEXT_VERSION)) != TEXT_VERSION:
             index._stale_text = (
                 f"{path} was built by text rules {meta['text_version']}, this hebbgraph has "
@@ -133,12 +127,6 @@ class HebbianIndex(WritingVerbs, AskingVerbs, TeachingVerbs):
         """Release files and connections; a closed index raises ClosedIndexError."""
         self._database.close()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
-
     def __repr__(self) -> str:
         return f"HebbianIndex({self._path!r}, namespace={self.namespace!r})"
 
@@ -147,6 +135,18 @@ class HebbianIndex(WritingVerbs, AskingVerbs, TeachingVerbs):
     adelete = in_thread(WritingVerbs.delete)
     arecall = in_thread(AskingVerbs.recall)
     areinforce = in_thread(TeachingVerbs.reinforce)
+
+
+def _check_models(embedder: object, tagger: object, settings: object) -> None:
+    """Raise ParameterError unless these can do what they are for."""
+    kind: Any
+    for name, given, kind, example in (
+        ("embedder", embedder, Embedder, "SentenceTransformerEmbedder(name)"),
+        ("tagger", tagger, Callable, "LLMTagger(ask)"),
+        ("settings", settings, Settings, "Settings(quorum=2)"),
+    ):
+        if given is not None and (isinstance(given, type) or not isinstance(given, kind)):
+            raise ParameterError(f"{name} cannot be {given!r:.80}; write {name}={example}")
 
 
 def _first_meta(namespace: str, settings: Settings) -> dict[str, str]:
@@ -158,7 +158,7 @@ def _first_meta(namespace: str, settings: Settings) -> dict[str, str]:
     }
 
 
-def _agreed(meta: dict[str, str], settings: Settings | None, path: str) -> Settings:
+def _agreed(meta: dict[str, str], settings: Settings, path: str) -> Settings:
     """Return the settings to use; raise ParameterError where they differ from the stored ones."""
     if (version := meta.get("schema_version", str(SCHEMA_VERSION))) != str(SCHEMA_VERSION):
         raise NotAnIndexError(
@@ -166,8 +166,6 @@ def _agreed(meta: dict[str, str], settings: Settings | None, path: str) -> Setti
             "hebbgraph that made it"
         )
     built = loaded(meta.get("settings", "{}"))
-    if settings is None:
-        return Settings(**built)
     for name, value in settings.build().items():
         if name in settings.model_fields_set and name in built and built[name] != value:
             raise ParameterError(

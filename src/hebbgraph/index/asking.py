@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hebbgraph.errors import ParameterError, StorageError
+from hebbgraph.errors import ParameterError, StorageError, check_whole
 from hebbgraph.filters import rows_passing
-from hebbgraph.index.session import OpenNamespace, counted, listed
+from hebbgraph.index.session import OpenNamespace, listed
 from hebbgraph.learning.graph import cooccurrence, find_tags, neighbors, referring
 from hebbgraph.recall.pipeline import Where
 from hebbgraph.recall.strategies import RankStep, Strategy
@@ -139,7 +139,7 @@ class AskingVerbs(OpenNamespace):
         if not isinstance(prefix, str):
             raise ParameterError(f"a prefix of tags is a str, got {type(prefix).__name__}")
         with self._database.read() as session:
-            return find_tags(session, prefix, counted(limit, "limit"))
+            return find_tags(session, prefix, check_whole(limit, "limit"))
 
     def neighbors(self, tag: str, k: int = 20) -> list[Neighbor]:
         """Return the tags that most often occur together with a tag; ties by the tag.
@@ -152,7 +152,7 @@ class AskingVerbs(OpenNamespace):
         if not isinstance(tag, str):
             raise ParameterError(f"a tag is a str, got {type(tag).__name__}")
         with self._database.read() as session:
-            return neighbors(session, tag, counted(k, "k"))
+            return neighbors(session, tag, check_whole(k, "k"))
 
     def referring(self, ids: str | Sequence[str]) -> list[str]:
         """Return the ids of the chunks that refer to these chunks, sorted."""

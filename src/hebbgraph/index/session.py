@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable
+from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
@@ -17,47 +18,32 @@ from hebbgraph.settings import Settings
 from hebbgraph.store.database import Database
 from hebbgraph.store.vectors import VectorCache
 
-__all__ = ["OpenNamespace", "counted", "in_thread", "listed"]
+__all__ = ["OpenNamespace", "in_thread", "listed"]
 
 R = TypeVar("R")
 
 
+@dataclass(eq=False, repr=False)
 class OpenNamespace:
-    """A namespace with its database, its models and its settings."""
+    """A namespace with its database, its models and its settings; use :meth:`open`."""
 
-    def __init__(
-        self,
-        database: Database,
-        path: str,
-        namespace: str,
-        settings: Settings,
-        *,
-        embedder: Embedder | None = None,
-        tagger: Tagger | None = None,
-        cache_dir: Path | None = None,
-        read_only: bool = False,
-    ) -> None:
-        """Use :meth:`open`."""
-        self._database = database
-        self._path = path
-        self.namespace = namespace
-        self.settings = settings
-        self.embedder = embedder
-        self.tagger = tagger
-        self.read_only = read_only
-        self._cache_dir = cache_dir
-        self._stale_text = ""
-        folder = cache_dir or (None if read_only else database.folder)
-        self._vectors = VectorCache(database, folder)
-        self._loader = Loader(database, settings, embedder, tagger)
-        self._recaller = Recaller(
-            database,
-            settings,
-            self._vectors,
-            embedder=embedder,
-            tag_question=getattr(tagger, "tag_question", None),
-            namespace=namespace,
-        )
+    _database: Database
+    _path: str
+    namespace: str
+    settings: Settings
+    embedder: Embedder | None
+    tagger: Tagger | None
+    _cache_dir: Path | None
+    read_only: bool
+    _stale_text: str = ""
+
+    def __post_init__(self) -> None:
+        database, settings, embedder = self._database, self.settings, self.embedder
+        folder = self._cache_dir or (None if self.read_only else database.folder)
+        self._vectors = vectors = VectorCache(database, folder)
+        self._loader = Loader(database, settings, embedder, self.tagger)
+        asks = getattr(self.tagger, "tag_question", None)
+        self._recaller = Recaller(self.namespace, database, settings, vectors, embedder, asks)
 
     def _check_recall(self, recall: Recall) -> None:
         if not isinstance(recall, Recall):
@@ -80,13 +66,6 @@ def in_thread(method: Callable[..., R]) -> Callable[..., Coroutine[Any, Any, R]]
         return await asyncio.to_thread(method, *args, **options)
 
     return twin
-
-
-def counted(value: int, name: str) -> int:
-    """Return a positive number; raise ParameterError for other things."""
-    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value < 2**31:
-        raise ParameterError(f"{name} is a whole number from 1, got {value!r:.80}")
-    return value
 
 
 def listed(values: str | Iterable[str], name: str) -> list[str]:

@@ -105,7 +105,7 @@ class TeachingVerbs(OpenNamespace):
             raise ParameterError("forget takes a lesson, actor=, chunk=, since=, until=, or "
                                  "everything=True")  # fmt: skip
         with self._database.write() as session:
-            n = teaching.forget(session, chosen, self.settings, dry_run=dry_run)
+            n = teaching.forget(session, chosen, quorum=self.settings.quorum, dry_run=dry_run)
         if n and not dry_run:
             fit_if_due(self._database, quorum=self.settings.quorum, anew=True)
             self._database.erase_log(self.settings.wait)
@@ -153,7 +153,10 @@ class TeachingVerbs(OpenNamespace):
         recalls = self.kept(id_)
         named = [recall for recall in recalls if recall.id == id_] or recalls
         if len(named) != 1:
-            raise NotFoundError(f"{len(named)} recalls {id_!r} are kept; keep(recall) keeps one")
+            raise NotFoundError(
+                f"{len(named)} recalls {id_!r:.80} are kept; the first argument is a Recall, or "
+                "the id of one that keep(recall) has kept"
+            )
         return named[0]
 
     def evaluate(self) -> Evaluation:

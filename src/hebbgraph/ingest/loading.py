@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.embedders import embed_passages, embedder_name
+from hebbgraph.embedders import agreed_model, embed_passages
 from hebbgraph.errors import EmbeddingError, ParameterError, TaggingError, brief
 from hebbgraph.ingest.prepare import Prepared, prepare
 from hebbgraph.ingest.tagging import complete, is_complete
@@ -23,7 +23,7 @@ from hebbgraph.learning.lessons import count_resting
 from hebbgraph.protocols import Embedder, Progress, Tagger
 from hebbgraph.records import AddReport, Chunk, storable
 from hebbgraph.settings import Settings
-from hebbgraph.store.chunks import StoredChunk, chunks_by_id, dumped, rows_of
+from hebbgraph.store.chunks import StoredChunk, chunks_by_id, dumped, rows_of, to_given
 from hebbgraph.store.database import Database, Session
 from hebbgraph.store.meta import read_json, write_meta
 
@@ -81,12 +81,6 @@ class Loader:
                     progress(done["added"] + done["replaced"] + done["unchanged"])
         return AddReport(**done), removed
 
-    def _complete_rest(self) -> None:
-        vocabulary, left = None, 1
-        while left:
-            with self.database.write() as session:
-                left, vocabulary = complete(session, self.settings, _PORTION, vocabulary)
-
     def _batch_size(self) -> int:
         if self.tagger is not None:
             return _TAGGED
@@ -95,7 +89,7 @@ class Loader:
     def _new(self, batch: list[Chunk], prepared: _Prepare) -> list[Prepared]:
         """Return what is to be written of a batch, with tags and vectors."""
         with self.database.read() as session:
-            self._check_model(session)
+            agreed_model(read_json(session, "embedder"), self.embedder)
             stored = chunks_by_id(session, [chunk.id for chunk in batch])
             vectors = self._vectors_of(session, stored)
         new = [chunk for chunk in batch if not self._is_there(chunk, stored, vectors)]
@@ -117,7 +111,7 @@ class Loader:
         self, new: list[Prepared], lost: _Lost | None, *, last: bool
     ) -> tuple[set[int], set[int], int]:
         """Write a batch in one transaction; return rows replaced and lost, and resting lessons."""
-        left = 0
+        left, vocabulary = 0, None
         with self.database.write() as session:
             if new and new[0].vector is not None:
                 self._note_model(session, len(new[0].vector))
@@ -129,9 +123,10 @@ class Loader:
                 write_batch(session, new, replaced | gone)
             resting = count_resting(session, former)
             if last and not is_complete(session):
-                left, _ = complete(session, self.settings, _PORTION)
-        if left:
-            self._complete_rest()
+                left, vocabulary = complete(session, self.settings, _PORTION)
+        while left:
+            with self.database.write() as session:
+                left, vocabulary = complete(session, self.settings, _PORTION, vocabulary)
         return replaced, gone, resting
 
     # -- models -----------------------------------------------------------------------
@@ -143,7 +138,7 @@ class Loader:
         found = stored.get(chunk.id)
         if found is None or (self.embedder is not None and chunk.id not in vectors):
             return False
-        untagged = self.tagger is not None and found.given_by().tagged is None
+        untagged = self.tagger is not None and to_given(found.given).tagged is None
         return not untagged and found.equals(chunk)
 
     def _vectors_of(
@@ -159,7 +154,7 @@ class Loader:
 
     def _tags_of(self, new: list[Chunk], same: dict[str, StoredChunk]) -> list[Any]:
         """Return the tagger's tags of new chunks, asking for texts that are new."""
-        found = {id_: chunk.given_by().tagged for id_, chunk in same.items()}
+        found = {id_: to_given(chunk.given).tagged for id_, chunk in same.items()}
         unknown = [chunk for chunk in new if found.get(chunk.id) is None]
         if self.tagger is not None and unknown:
             asked = self._ask_tagger(self.tagger, unknown)
@@ -181,19 +176,8 @@ class Loader:
             raise TaggingError(f"the tagger returned tags for {len(tags)} of {len(chunks)} chunks")
         return tags
 
-    def _check_model(self, session: Session) -> Any:
-        """Return the name and the dimension of the embedder that the index holds vectors of."""
-        model = read_json(session, "embedder")
-        name = None if self.embedder is None else embedder_name(self.embedder)
-        if model is not None and name is not None and model["name"] != name:
-            raise ParameterError(
-                f"the index holds vectors of {model['name']!r}, and was opened with {name!r}; open "
-                "it with that embedder, or make a new index with this one"
-            )
-        return model or {"name": name}
-
     def _note_model(self, session: Session, dimension: int) -> None:
-        model = self._check_model(session)
+        model = agreed_model(read_json(session, "embedder"), self.embedder)
         if "dimension" not in model:
             write_meta(session, {"embedder": dumped({**model, "dimension": dimension})})
         elif model["dimension"] != dimension:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from hebbgraph.records import Chunk
 from hebbgraph.settings import Settings
+from hebbgraph.store.terms import CAPITAL_WORTH, TITLE_WORTH
 from hebbgraph.text.candidates import proposals
 from hebbgraph.text.context import join_tokens, searched_text, text_words, tokenize_texts
 from hebbgraph.text.references import named_by_links
@@ -32,7 +33,7 @@ _CODES = {
 #: Mentions that a proposal justifies, by code; a phrase with more mentions is incidental. So one in
 #: four mentions must propose a name, a code or several words, one in three a noun, one in two a
 #: single word with a capital, and every mention a word that only opens sentences or occurs once.
-WORTH = (16, 0, 4, 1, 2, 3)
+WORTH = (TITLE_WORTH, 0, 4, 1, CAPITAL_WORTH, 3)
 
 
 class Prepared(NamedTuple):

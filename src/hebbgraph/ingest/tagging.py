@@ -277,8 +277,6 @@ def _places(session: Session, texts: list[_Text]) -> dict[tuple[int, str], int]:
         keys = [key for of_kind, key in links if of_kind == kind]
         for key, term in number_terms(session, kind, keys).items():
             places[int(kind), key] = term
-    if places and session.meta.get("links", "0") == "0":
-        write_meta(session, {"links": "1"})
     return places
 
 

@@ -12,7 +12,6 @@ import json
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, fields, replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -131,25 +130,20 @@ def _exams(
 ) -> Exams:
     """Ask the question of each lesson again, without what it taught, under some shares."""
     parts = list(_each(session, lessons, quorum, shares))
-    width = max((len(part.cited) for part in parts), default=0)
+    width = max((len(part[-1]) for part in parts), default=0)
     features, untaught = np.zeros((2, len(parts), width, len(KINDS) + 2))
     cited, present = np.zeros((2, len(parts), width), np.bool_)
     for at, part in enumerate(parts):
-        n = len(part.cited)
-        features[at, :n], untaught[at, :n] = part.features, part.untaught
-        cited[at, :n], present[at, :n] = part.cited, True
+        n = len(part[-1])
+        features[at, :n], untaught[at, :n], cited[at, :n] = part
+        present[at, :n] = True
     return Exams(features, untaught, cited, present)
-
-
-class _Exam(NamedTuple):
-    features: FloatArray
-    untaught: FloatArray
-    cited: BoolArray
 
 
 def _each(
     session: Session, lessons: Sequence[LessonRow], quorum: int, shares: tuple[float, float]
-) -> Iterator[_Exam]:
+) -> Iterator[tuple[FloatArray, FloatArray, BoolArray]]:
+    """Yield the features of each exam, those without what was taught of the cited, and these."""
     cache = Cache()
     for lesson in lessons:
         shown = _shown(lesson, shares)
@@ -174,7 +168,7 @@ def _each(
         static = np.array([shown.get(digest, _BEYOND * lowest) for digest in candidates])
         is_cited = np.array([digest in cited for digest in candidates])
         blank = np.where(is_cited[:, None], 0.0, values)
-        yield _Exam(_features(static, values), _features(static, blank), is_cited)
+        yield _features(static, values), _features(static, blank), is_cited
 
 
 def _shown(lesson: LessonRow, shares: tuple[float, float]) -> dict[str, float]:

@@ -28,14 +28,11 @@ _PAGE = 5000
 def find_tags(session: Session, prefix: str, limit: int) -> list[Tag]:
     """Return the tags that begin with a prefix, those of most chunks first."""
     start = " ".join(storable(prefix).lower().split())
-    found = session.rows(
+    sql = (
         "SELECT key, df, titles FROM $term WHERE kind = ? AND key >= ? AND key < ? AND df > 0 "
-        "ORDER BY df DESC, key LIMIT ?",
-        int(TermKind.TAG),
-        start,
-        start + "\U0010ffff",
-        limit,
+        "ORDER BY df DESC, key LIMIT ?"
     )
+    found = session.rows(sql, int(TermKind.TAG), start, start + "\U0010ffff", limit)
     return [Tag(tag=display(key), chunks=df, titles=titles) for key, df, titles in found]
 
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import struct
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Set
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -26,12 +25,11 @@ __all__ = [
     "LessonRow",
     "chosen_lessons",
     "count_resting",
-    "cue_of_tag",
-    "cue_of_word",
     "cue_on_path",
     "insert_lesson",
     "lessons_of",
     "lessons_on",
+    "living",
     "path_cues",
     "question_cues",
     "question_key",
@@ -75,6 +73,10 @@ class LessonRow(NamedTuple):
     path: Cues  #: the tags over which activation spread
     vector: NDArray[np.float32] | None
 
+    def texts(self) -> set[str]:
+        """Return the digests of the texts that the lesson names."""
+        return {*self.body["cited"].values(), *self.body["rejected"].values()}
+
     def statement(self) -> Statement:
         """Return what the lesson says, for the vote on its question."""
         return Statement(
@@ -114,8 +116,7 @@ def cue_on_path(key: str) -> int:
 def _number(kind: bytes, text: str) -> int:
     data = text.encode("utf-8", "surrogatepass")
     digest = hashlib.blake2b(data, digest_size=8, person=kind).digest()
-    number: int = struct.unpack("<q", digest)[0]
-    return number
+    return int.from_bytes(digest, "little", signed=True)
 
 
 def question_cues(words: Mapping[str, float], tags: Mapping[str, float]) -> Cues:
@@ -172,10 +173,15 @@ def count_resting(session: Session, digests: Collection[str]) -> int:
     sql = "SELECT DISTINCT question_key FROM $answered WHERE digest = ANY(?)"
     keys = [key for (key,) in session.rows(sql, sorted(digests))] if digests else []
     lessons = chain.from_iterable(lessons_on(session, keys).values())
-    named = [{*one.body["cited"].values(), *one.body["rejected"].values()} for one in lessons]
-    sql = "SELECT DISTINCT digest FROM $chunk WHERE digest = ANY(?)"
-    live = {digest for (digest,) in session.rows(sql, sorted(set().union(*named)))}
+    named = [lesson.texts() for lesson in lessons]
+    live = living(session, named)
     return sum(not texts.isdisjoint(digests) and texts.isdisjoint(live) for texts in named)
+
+
+def living(session: Session, named: Iterable[Set[str]]) -> set[str]:
+    """Return those of the texts that lessons name which a chunk has."""
+    sql = "SELECT DISTINCT digest FROM $chunk WHERE digest = ANY(?)"
+    return {digest for (digest,) in session.rows(sql, sorted(set().union(*named)))}
 
 
 def read_lesson(row: tuple[Any, ...]) -> LessonRow:

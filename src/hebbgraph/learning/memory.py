@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.arrays import Allowed, FloatArray, IntArray, sum_by, top_n, unique_inverse
+from hebbgraph.arrays import Allowed, FloatArray, IntArray, places_in, sum_by, top_n
 from hebbgraph.formulas.activation import Activation
 from hebbgraph.formulas.association import (
     LEAST_TAUGHT,
@@ -128,8 +128,10 @@ def products(
     """
     dots = _dots(session, cues, path, cache)
     best = np.concatenate([led_to[top_n(dot, _MOST_TEXTS)] for led_to, dot in dots])
-    texts = cache.known("taught", best.tolist(), partial(_digests_of_texts, session), 150)
-    rows = cache.known("digests", near, partial(_digests_of_rows, session), 150)
+    sql = "SELECT text, digest FROM $taught WHERE text = ANY(?)"
+    texts = cache.known("taught", best.tolist(), partial(_digests, session, sql), 150)
+    sql = "SELECT row, digest FROM $chunk WHERE row = ANY(?)"
+    rows = cache.known("digests", near, partial(_digests, session, sql), 150)
     wanted = dict.fromkeys([*digests, *texts.values(), *rows.values()])
     size = 600 + (0 if vector is None else 8 * len(vector))
     of_text = cache.known("sums", wanted, partial(_sums, session), size)
@@ -147,12 +149,8 @@ def products(
     return Products(taught, values)
 
 
-def _digests_of_texts(session: Session, texts: list[int]) -> dict[int, str]:
-    return dict(session.rows("SELECT text, digest FROM $taught WHERE text = ANY(?)", texts))
-
-
-def _digests_of_rows(session: Session, rows: list[int]) -> dict[int, str]:
-    return dict(session.rows("SELECT row, digest FROM $chunk WHERE row = ANY(?)", rows))
+def _digests(session: Session, sql: str, numbers: list[int]) -> dict[int, str]:
+    return dict(session.rows(sql, numbers))
 
 
 def _sums(session: Session, digests: list[str]) -> dict[str, _Sums | None]:
@@ -193,9 +191,8 @@ def _looked_up(texts: IntArray, known: IntArray, dots: FloatArray) -> FloatArray
     """Return the products of texts, 0 for those to which no edge leads."""
     if not len(known):
         return np.zeros(len(texts))
-    at = np.minimum(known.searchsorted(texts), len(known) - 1)
-    found: FloatArray = np.where(known[at] == texts, dots[at], 0.0)
-    return found
+    at, is_known = places_in(known, texts)
+    return dots[at] * is_known
 
 
 def _dots(
@@ -210,7 +207,7 @@ def _dots(
     n_texts = int(session.meta.get("taught", "0"))
     keys = np.concatenate((cues.keys, path.keys)).tolist()
     edges = cache.known("edges", keys, partial(_edges, session, n_texts, cache), 500)
-    dots = []
+    dots: list[tuple[IntArray, FloatArray]] = []
     for part in (cues, path):
         rarity = cue_rarity(np.array([edges[cue].led for cue in part.keys.tolist()]), n_texts)
         weights = part.weights * UNIT
@@ -219,7 +216,7 @@ def _dots(
         for cue, share in zip(part.keys.tolist(), shares.tolist(), strict=True):
             texts.append(edges[cue].texts)
             products.append(edges[cue].weights * (UNIT * share))
-        distinct, position = unique_inverse(np.concatenate(texts))
+        distinct, position = np.unique(np.concatenate(texts), return_inverse=True)
         dots.append((distinct, sum_by(position, np.concatenate(products), len(distinct))))
     return dots
 
@@ -274,8 +271,7 @@ def add_memory(
 ) -> tuple[Activation, float]:
     """Return the activation with what lessons add, and the confidence with it."""
     gain = memory.evidence @ trust.gains
-    near = np.minimum(plain.chunks.searchsorted(memory.rows), max(len(plain.chunks) - 1, 0))
-    found = plain.chunks[near] == memory.rows if len(plain.chunks) else np.zeros(len(gain), bool)
+    near, found = places_in(plain.chunks, memory.rows)
     brought = np.flatnonzero(~found & ((gain > 0) | (memory.answer > 0)))
     brought = brought[top_n(gain[brought] + memory.answer[brought], _MOST_BROUGHT)]
     ranked = np.concatenate((np.flatnonzero(found), brought))

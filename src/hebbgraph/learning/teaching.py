@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import time
 import uuid
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -20,26 +21,19 @@ from hebbgraph.learning.lessons import (
     LessonRow,
     chosen_lessons,
     lessons_on,
+    living,
     path_cues,
     question_cues,
     question_key,
 )
 from hebbgraph.records import Lesson, Recall
-from hebbgraph.records.base import MAX_ID, storable
+from hebbgraph.records.base import check_name, storable
 from hebbgraph.settings import Settings
 from hebbgraph.store.chunks import chunks_by_id
 from hebbgraph.store.database import Database, Session
 
-__all__ = [
-    "export_lessons",
-    "forget",
-    "import_lessons",
-    "keep",
-    "kept",
-    "listed_lessons",
-    "prepare_lesson",
-    "reinforce",
-]
+__all__ = ["export_lessons", "forget", "import_lessons", "keep", "kept", "listed_lessons",
+           "prepare_lesson", "reinforce"]  # fmt: skip
 
 _LISTED = "recall", "question", "cited", "rejected", "shown", "weight", "trusted", "reason"
 #: A lesson is in force if a chunk that it names is believed this far.
@@ -63,10 +57,8 @@ def prepare_lesson(
     reason: str | None,
 ) -> Lesson:
     """Check what is said of a recall, and return it as a lesson."""
-    if actor is not None and not (
-        isinstance(actor, str) and actor.strip() and actor.isprintable() and len(actor) <= MAX_ID
-    ):
-        raise ParameterError(f"actor is a printable str, got {actor!r:.80}")
+    if actor is not None:
+        check_name(actor, "actor")
     if reason is not None and not isinstance(reason, str):
         raise ParameterError(f"reason is a str, got {reason!r:.80}")
     good, bad = list(dict.fromkeys(cited)), list(dict.fromkeys(rejected))
@@ -121,15 +113,9 @@ def reinforce(session: Session, recall: Recall, lesson: Lesson, settings: Settin
     """Store a lesson and change the edges by what it teaches."""
     vector = None if recall.vector is None else np.array(recall.vector, np.float32)
     body = {
-        "recall": lesson.recall,
+        **lesson.model_dump(include=set(_LISTED)),
         "question": lesson.question if settings.keep_questions else "",
-        "cited": lesson.cited,
-        "rejected": lesson.rejected,
-        "weight": lesson.weight,
         "credit": shared_credit(len(lesson.cited), lesson.shown),
-        "trusted": lesson.trusted,
-        "reason": lesson.reason,
-        "shown": lesson.shown,
         "scores": {hit.digest: round(hit.untaught, 6) for hit in recall.hits},
         "found": {
             hit.digest: [round(part or 0.0, 4) for part in (hit.words, hit.vectors, hit.graph)]
@@ -158,9 +144,7 @@ def listed_lessons(session: Session, chosen: Mapping[str, Any], settings: Settin
     """Return the lessons that fit what is chosen, from the first to the last."""
     rows = [row for row in chosen_lessons(session, chosen) if _fits(row, chosen)]
     on_question = lessons_on(session, {row.question_key for row in rows})
-    named = {digest for row in rows for digest in _named(row)}
-    sql = "SELECT DISTINCT digest FROM $chunk WHERE digest = ANY(?)"
-    live = {digest for (digest,) in session.rows(sql, sorted(named))}
+    live = living(session, map(LessonRow.texts, rows))
     return [
         _as_lesson(row, _why_not(row, on_question[row.question_key], live, settings.quorum))
         for row in rows
@@ -172,11 +156,9 @@ def _as_lesson(row: LessonRow, note: str = "") -> Lesson:
     return Lesson(id=row.id, actor=row.actor, created=row.created, note=note, **said)
 
 
-def _why_not(
-    row: LessonRow, beside: Sequence[LessonRow], live: Collection[str], quorum: int
-) -> str:
+def _why_not(row: LessonRow, beside: Sequence[LessonRow], live: set[str], quorum: int) -> str:
     """Return why a lesson moves nothing; "" if it moves something."""
-    if not any(digest in live for digest in _named(row)):
+    if row.texts().isdisjoint(live):
         return "its chunks are gone or were edited; it rests until the same text is back"
     later = [one for one in beside if one.actor == row.actor and one.seq > row.seq]
     if row.actor is not None and any(one.statement()[1:3] != row.statement()[1:3] for one in later):
@@ -194,23 +176,16 @@ def _why_not(
     return "others contradict it"
 
 
-def _named(row: LessonRow) -> Iterator[str]:
-    yield from row.body["cited"].values()
-    yield from row.body["rejected"].values()
-
-
 def _fits(row: LessonRow, chosen: Mapping[str, Any]) -> bool:
     chunk = chosen.get("chunk")
     return chunk is None or chunk in row.body["cited"] or chunk in row.body["rejected"]
 
 
-def forget(
-    session: Session, chosen: Mapping[str, Any], settings: Settings, *, dry_run: bool
-) -> int:
+def forget(session: Session, chosen: Mapping[str, Any], *, quorum: int, dry_run: bool) -> int:
     """Forget the lessons that fit what is chosen; return how many."""
     seqs = [row.seq for row in chosen_lessons(session, chosen) if _fits(row, chosen)]
     if seqs and not dry_run:
-        remove_lessons(session, seqs, quorum=settings.quorum)
+        remove_lessons(session, seqs, quorum=quorum)
     return len(seqs)
 
 
@@ -247,6 +222,7 @@ def _imported(numbered: tuple[int, str]) -> LessonRow:
     number, line = numbered
     try:
         value = json.loads(line)
+        itemgetter(*LessonRow._fields[1:])(value)  # all are there
         for name in ("cues", "path"):
             keys, weights = value[name]
             value[name] = Cues(np.array(keys, np.int64), np.array(weights, np.int64))
@@ -260,9 +236,8 @@ def _imported(numbered: tuple[int, str]) -> LessonRow:
         _as_lesson(row)  # pydantic checks the rest
         return row
     except (ValueError, TypeError, LookupError, AttributeError) as error:
-        raise LessonError(
-            f"line {number} is no exported lesson: {type(error).__name__}: {error}"
-        ) from error
+        reason = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
+        raise LessonError(f"line {number} is no exported lesson: {reason:.200}") from error
 
 
 # -- recalls ------------------------------------------------------------------------------
@@ -276,12 +251,10 @@ def keep(session: Session, recall: Recall, answer: str | None) -> None:
         raise LessonError(
             f"recall id {recall.id!r} is taken by another question; let the index name recalls"
         )
-    sql = "DELETE FROM $kept WHERE id = ? AND answer = ?"
-    session.run(sql, recall.id, answer or "")
+    session.run("DELETE FROM $kept WHERE id = ? AND answer = ?", recall.id, answer or "")
     sql = "INSERT INTO $kept(id, answer, body) VALUES (?, ?, ?)"
     session.run(sql, recall.id, answer or "", slim.model_dump_json())
-    newest = session.rows("SELECT max(seq) FROM $kept")[0][0]
-    session.run("DELETE FROM $kept WHERE seq <= ?", newest - _MOST_KEPT)
+    session.run("DELETE FROM $kept WHERE seq <= (SELECT max(seq) - ? FROM $kept)", _MOST_KEPT)
 
 
 def kept(session: Session, id_: str) -> list[Recall]:

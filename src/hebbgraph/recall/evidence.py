@@ -15,6 +15,7 @@ from hebbgraph.errors import ParameterError
 from hebbgraph.filters import Rows
 from hebbgraph.formulas.confidence import (
     HELD_ONCE,
+    SAYS_NOTHING,
     confidence,
     coverage,
     nearness,
@@ -82,9 +83,10 @@ def direct_evidence(
         covered = HELD_ONCE
     if evidence.dense is not None and len(codes := words.codes()):
         evidence = evidence.upheld(codes)
+    sure = confidence(covered, near)
     return replace(
         evidence,
-        confidence=confidence(covered, near),
+        confidence=min(sure, SAYS_NOTHING) if question.says_nothing else sure,
         share_held=share_held(asked.values(), n_chunks, best),
         words=words,
         sentences=LinkSentences(snapshot, words, language),

@@ -13,7 +13,7 @@ from hebbgraph.formulas.paths import Path, PathNode
 from hebbgraph.recall.strategies import Ranking, Request
 from hebbgraph.recall.words import DECIMALS, first_by_id
 from hebbgraph.records import Chunk, Hit, PathStep, Recall
-from hebbgraph.store.chunks import StoredChunk, chunks_by_row
+from hebbgraph.store.chunks import StoredChunk, chunks_by_row, loaded
 from hebbgraph.text.query import function_words
 from hebbgraph.text.tokens import display, lexical_terms, tokenize
 
@@ -95,7 +95,7 @@ def make_hits(request: Request, ranking: Ranking, min_score: float | None) -> tu
                 document_id=chunk.document_id,
                 title=chunk.title,
                 text=chunk.text,
-                metadata=chunk.fields(),
+                metadata=loaded(chunk.metadata),
                 score=score,
                 rank=at + 1,
                 path=_steps(paths[row], chunks, keys),

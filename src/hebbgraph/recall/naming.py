@@ -19,7 +19,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.arrays import IntArray
+from hebbgraph.arrays import IntArray, places_in
 from hebbgraph.formulas.activation import Activation
 from hebbgraph.recall.question import Question
 from hebbgraph.recall.snapshot import Snapshot
@@ -75,8 +75,8 @@ def _best_titled(
     if not len(activation.chunks) or not tags:
         return {}
     owner, chunks, is_title = snapshot.chunks_of(np.array(list(tags)))
-    positions = np.minimum(activation.chunks.searchsorted(chunks), len(activation.chunks) - 1)
-    is_title &= activation.chunks[positions] == chunks
+    positions, is_active = places_in(activation.chunks, chunks)
+    is_title &= is_active
     best: list[list[int]] = []
     for at in range(len(tags)):
         titled = positions[is_title & (owner == at)]

@@ -5,14 +5,14 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.embedders import embed_question, embedder_name, unit_vector
-from hebbgraph.errors import NotFoundError, ParameterError, brief
+from hebbgraph.embedders import agreed_model, embed_question, unit_vector
+from hebbgraph.errors import NotFoundError, ParameterError, brief, check_whole
 from hebbgraph.formulas.confidence import NOTHING_KNOWN
 from hebbgraph.protocols import Embedder
 from hebbgraph.recall.hits import cut, filled_up, make_hits, numbered, where_callable
@@ -20,7 +20,7 @@ from hebbgraph.recall.question import read_question
 from hebbgraph.recall.snapshot import Snapshot
 from hebbgraph.recall.strategies import Ranking, RankStep, Request, Strategy, named_strategy
 from hebbgraph.records import Chunk, Hit, Recall, plain
-from hebbgraph.records.base import MAX_ID, MAX_K, MAX_SEEDS
+from hebbgraph.records.base import MAX_K, MAX_SEEDS, check_name
 from hebbgraph.settings import Settings
 from hebbgraph.store.chunks import rows_of
 from hebbgraph.store.database import Caches, Database, Session
@@ -34,32 +34,24 @@ Where: TypeAlias = Mapping[str, Any] | Callable[[Chunk], bool] | None
 #: Larger scores of seeds are scaled, so that their differences stay finite.
 _LARGE_SCORE = 1e100
 _NOTHING = "nothing known: the index seems to hold nothing about this question"
+_TOO_SHORT = "too short: the question names nothing to search for; ask what it is about, too"
 _NONE_PASSES = "no chunk passes the filter"
 _NO_EMBEDDER = "vector search is off: the index has vectors, but was opened without the embedder"
 _NO_VECTORS = "vector search is off: no chunk has a vector; add chunks with an embedder"
 _OPEN_TAGS = "tags are being completed: an add is under way, or was interrupted"
 
 
+@dataclass(frozen=True)
 class Recaller:
     """Answers questions from one namespace; ``tag_question`` says which tags one is about."""
 
-    def __init__(
-        self,
-        database: Database,
-        settings: Settings,
-        vectors: VectorCache,
-        *,
-        embedder: Embedder | None = None,
-        tag_question: Callable[[str], Iterable[str]] | None = None,
-        namespace: str = "default",
-    ) -> None:
-        self._database = database
-        self._settings = settings
-        self._vectors = vectors
-        self._embedder = embedder
-        self._tag_question = tag_question
-        self._namespace = namespace
-        self._caches = Caches()
+    namespace: str
+    database: Database
+    settings: Settings
+    vectors: VectorCache
+    embedder: Embedder | None
+    tag_question: Callable[[str], Iterable[str]] | None
+    caches: Caches = field(default_factory=Caches)
 
     def recall(
         self,
@@ -76,34 +68,33 @@ class Recaller:
     ) -> Recall:
         """See :meth:`hebbgraph.HebbianIndex.recall`."""
         text, notes = _checked_question(question)
-        _check_numbers(k, min_score)
-        _check_options(steps, recall_id)
+        _check_options(k, min_score, steps, recall_id)
         scores = None if seeds is None else _checked_seeds(seeds)
         ranker = named_strategy(strategy)
         unit = self._vector_of(text, vector, scores)
         tags = self._tags_in(text, notes)
         depth = max([k, *(step.depth(k) for step in steps)])
-        with self._database.read() as session:
-            snapshot = Snapshot(session, self._caches, self._settings.stop_tags)
+        with self.database.read() as session:
+            snapshot = Snapshot(session, self.caches, self.settings.stop_tags)
             passing, misfits = snapshot.passing(None if callable(where) else where)
             rows = rows_of(session, scores) if scores else {}
             asked = read_question(
                 snapshot,
                 text,
-                self._settings.language,
+                self.settings.language,
                 vector=unit,
                 seeds=None if scores is None else {row: scores[i] for i, row in rows.items()},
                 tags=tags,
             )
             search, most = self._search(session, unit), MAX_K if callable(where) else depth
-            request = Request(snapshot, asked, self._settings, most, passing, search)
+            request = Request(snapshot, asked, self.settings, most, passing, search)
             ranking = self._ranked(request, ranker, where, depth, steps, min_score)
             hits = make_hits(request, ranking, min_score)
             notes += self._notes(request, ranking, misfits)
         recorded: Any = "callable" if callable(where) else plain(where)
         recall = Recall.model_construct(
             id=recall_id or uuid.uuid4().hex,
-            namespace=self._namespace,
+            namespace=self.namespace,
             strategy=ranker.name,
             question=text,
             hits=hits,
@@ -127,17 +118,17 @@ class Recaller:
         unit = None if recall.vector is None else np.array(recall.vector, np.float32)
         where = None if recall.where == "callable" else recall.where
         ranker = named_strategy(recall.strategy)
-        with self._database.read() as session:
+        with self.database.read() as session:
             row = rows_of(session, [chunk_id]).get(chunk_id)
             if row is None:
                 raise NotFoundError(f"the index holds no chunk {chunk_id!r}")
-            snapshot = Snapshot(session, self._caches, self._settings.stop_tags)
+            snapshot = Snapshot(session, self.caches, self.settings.stop_tags)
             passing, _ = snapshot.passing(where)
             tags = [cue.tag for cue in recall.cues]  # a tagger may have named some of them
-            language = self._settings.language
+            language = self.settings.language
             asked = read_question(snapshot, recall.question, language, vector=unit, tags=tags)
             search = self._search(session, unit)
-            request = Request(snapshot, asked, self._settings, MAX_K, passing, search)
+            request = Request(snapshot, asked, self.settings, MAX_K, passing, search)
             ranking = cut(request, ranker.rank(request), MAX_K)
             at = np.flatnonzero(ranking.rows == row)
             rank = int(at[0]) + 1 if len(at) else 0
@@ -175,16 +166,16 @@ class Recaller:
     ) -> NDArray[np.float32] | None:
         if vector is not None:
             return unit_vector(vector)
-        if self._embedder is None or seeds is not None:
+        if self.embedder is None or seeds is not None:
             return None
-        return embed_question(self._embedder, text)
+        return embed_question(self.embedder, text)
 
     def _tags_in(self, text: str, notes: list[str]) -> list[str]:
         """Ask the tagger what a question is about; a failure is a note."""
-        if self._tag_question is None:
+        if self.tag_question is None:
             return []
         try:
-            return list(map(str, self._tag_question(text)))
+            return list(map(str, self.tag_question(text)))
         except Exception as error:
             notes.append(f"no tags by the tagger: {brief(error)}")
             return []
@@ -194,14 +185,8 @@ class Recaller:
     def _search(self, session: Session, vector: NDArray[np.float32] | None) -> Any:
         if vector is None:
             return None
-        model = read_json(session, "embedder")
-        if model is not None and self._embedder is not None:
-            name = embedder_name(self._embedder)
-            if name != model["name"]:
-                raise ParameterError(
-                    f"the index holds vectors of {model['name']!r}, and was opened with {name!r}"
-                )
-        return self._vectors.search(session)
+        agreed_model(read_json(session, "embedder"), self.embedder)
+        return self.vectors.search(session)
 
     def _notes(self, request: Request, ranking: Ranking, misfits: list[str]) -> list[str]:
         session, notes = request.snapshot.session, list(ranking.notes)
@@ -215,7 +200,7 @@ class Recaller:
             notes.append(_NONE_PASSES)
             notes += (f"no chunk has a field {field!r}" for field in misfits)
         elif ranking.confidence is not None and ranking.confidence < NOTHING_KNOWN:
-            notes.append(_NOTHING)
+            notes.append(_TOO_SHORT if question.says_nothing else _NOTHING)
         if session.meta.get("open_tags", "0") != "0":
             notes.append(_OPEN_TAGS)
         return notes
@@ -230,22 +215,17 @@ def _checked_question(question: str) -> tuple[str, list[str]]:
     return text, [] if note is None else [note]
 
 
-def _check_numbers(k: int, min_score: float | None) -> None:
-    if not isinstance(k, int) or isinstance(k, bool) or not 1 <= k <= MAX_K:
-        raise ParameterError(f"k is a whole number from 1 to {MAX_K}, got {k!r}")
+def _check_options(
+    k: int, min_score: float | None, steps: Sequence[RankStep], recall_id: str | None
+) -> None:
+    check_whole(k, "k", MAX_K)
     is_number = isinstance(min_score, int | float) and not isinstance(min_score, bool)
     if min_score is not None and not (is_number and 0 <= min_score <= 1):
         raise ParameterError(f"min_score is a number from 0 to 1, got {min_score!r}")
-
-
-def _check_options(steps: Sequence[RankStep], recall_id: str | None) -> None:
     if not isinstance(steps, Sequence) or not all(hasattr(step, "finish") for step in steps):
         raise ParameterError(f"steps is a list of RankStep objects, got {steps!r:.80}")
-    is_id = recall_id is None or (isinstance(recall_id, str) and 0 < len(recall_id) <= MAX_ID)
-    if not is_id:
-        raise ParameterError(
-            f"recall_id is a str of 1 to {MAX_ID} characters, got {recall_id!r:.80}"
-        )
+    if recall_id is not None:
+        check_name(recall_id, "recall_id")
 
 
 def _checked_seeds(seeds: Iterable[tuple[str, float]]) -> dict[str, float]:

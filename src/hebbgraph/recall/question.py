@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -15,7 +16,7 @@ from hebbgraph.records import Cue
 from hebbgraph.store.terms import Term
 from hebbgraph.terms import TermKind
 from hebbgraph.text.matching import Phrases, possible_phrases
-from hebbgraph.text.query import query_terms
+from hebbgraph.text.query import query_terms, says_nothing
 from hebbgraph.text.syllables import is_syllabic, syllabic_terms
 from hebbgraph.text.tokens import display, lexical_terms, tokenize
 
@@ -27,6 +28,8 @@ _UNSEEN = 100
 _LEAST_SHARE, _FULL_SHARE = 0.5, 0.9
 #: The weight of a syllable without the marks that the question has.
 _BARE = 0.1
+#: A word that the question itself writes as a name, not where a sentence begins.
+_CAPITAL = re.compile(r"(?<=[^\W\d_A-Z] )[A-Z]\w*")
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,12 @@ class Question:
     frequencies: dict[str, int]
     vector: NDArray[np.float32] | None
     seeds: dict[int, float] | None
+
+    @property
+    def says_nothing(self) -> bool:
+        """Whether it names nothing to search for, as "When was it?"."""
+        is_title = any(cue.titles and self.trust.get(cue.id, 0.0) >= 1.0 for cue in self.cues)
+        return not is_title and says_nothing(self.text)
 
     def terms(self, n_chunks: int) -> dict[str, float]:
         """Return the weight of each word, by the question and by its rarity."""
@@ -81,7 +90,7 @@ def read_question(
         search = WordSearch(snapshot, words)
     frequencies = {word: search.frequency(word) for word in words}
     cues = _cues(snapshot, tokens)
-    trust = _trust(snapshot, cues, frequencies, language)
+    trust = _trust(snapshot, cues, frequencies, text, language)
     for tag in tags:
         cues += _cues(snapshot, tokenize(tag))
     cues = list({cue.id: cue for cue in cues}.values())
@@ -109,21 +118,29 @@ def _cues(snapshot: Snapshot, tokens: Sequence[str]) -> list[Term]:
 
 
 def _trust(
-    snapshot: Snapshot, cues: Sequence[Term], frequencies: Mapping[str, int], language: str
+    snapshot: Snapshot,
+    cues: Sequence[Term],
+    frequencies: Mapping[str, int],
+    text: str,
+    language: str,
 ) -> dict[int, float]:
     """Return how far each cue is trusted to name what a question is about.
 
     "Information systems" says little about "training of businessmen in information systems": a
-    cue is trusted if its words together are about as rare as the rarest word of the question.
+    cue is trusted if its words together are about as rare as the rarest word of the question. A
+    single word is trusted as far as texts mention it as a name, or fully if the question does.
     """
     n = snapshot.n_chunks + _UNSEEN + 1
     rarities = {word: math.log(n / (max(df, 1) + 0.5)) for word, df in frequencies.items()}
     rarest = max(rarities.values(), default=0.0)
+    capitals = {name.lower() for name in _CAPITAL.findall(text)}
     trust = {}
     for cue in cues:
         words = set(lexical_terms(cue.key.split(" "), language))
         share = sum(rarities.get(word, 0.0) for word in words) / rarest if rarest > 0 else 1.0
         trust[cue.id] = min(max((share - _LEAST_SHARE) / (_FULL_SHARE - _LEAST_SHARE), 0.0), 1.0)
+        if cue.key not in capitals:
+            trust[cue.id] *= cue.keyphraseness
     return trust
 
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.arrays import BoolArray, IntArray
+from hebbgraph.arrays import BoolArray, FloatArray, IntArray
 from hebbgraph.errors import DamagedIndexError
 from hebbgraph.filters import Rows, rows_passing
 from hebbgraph.records import plain
@@ -45,16 +45,6 @@ class _Row(NamedTuple):
     is_tag: BoolArray
 
 
-class _Info(NamedTuple):
-    """What spreading asks of one tag."""
-
-    df: int
-    titles: int
-    kind: int
-    is_incidental: bool
-    key: str
-
-
 class Snapshot:
     """One state of a namespace, as recalls and the formulas of spreading read it.
 
@@ -62,7 +52,8 @@ class Snapshot:
     proposed are *incidental*: "need" and "compared" are proposed by a few chunks, where they happen
     to open a sentence, and are words of very many. This is the keyphraseness of [1]_: the share of
     chunks that propose a phrase among those that mention it. Incidental tags, tags of more than a
-    quarter of a large corpus and stop tags count only for the chunks whose titles they are.
+    quarter of a large corpus and stop tags count only for the chunks whose titles they are. A word
+    leads to these only as far as its keyphraseness says.
 
     References
     ----------
@@ -121,7 +112,7 @@ class Snapshot:
     def keys(self, tags: Iterable[int]) -> dict[int, str]:
         """Return the keys of tags."""
         info = self.cache.known("info", tags, self._load_info, 250)
-        return {tag: found.key for tag, found in info.items()}
+        return {tag: term.key for tag, (term, _) in info.items()}
 
     def is_incidental(self, term: Term) -> bool:
         """Return whether a tag counts only for the chunks whose title it is."""
@@ -130,7 +121,8 @@ class Snapshot:
         is_common = term.support < term.df or term.df > self._common
         return term.kind == TermKind.TAG and term.given == 0 and is_common
 
-    def _info(self, tags: IntArray) -> list[_Info]:
+    def _info(self, tags: IntArray) -> list[tuple[Term, bool]]:
+        """Return tags, and whether each is incidental."""
         listed = tags.tolist()
         try:
             info = self.cache.known("info", listed, self._load_info, 250)
@@ -139,12 +131,9 @@ class Snapshot:
             raise DamagedIndexError(message) from error
         return [info[tag] for tag in listed]
 
-    def _load_info(self, tags: list[int]) -> dict[int, _Info]:
+    def _load_info(self, tags: list[int]) -> dict[int, tuple[Term, bool]]:
         terms = terms_by_id(self.session, tags)
-        return {
-            id_: _Info(term.df, term.titles, term.kind, self.is_incidental(term), term.key)
-            for id_, term in terms.items()
-        }
+        return {id_: (term, self.is_incidental(term)) for id_, term in terms.items()}
 
     # -- the graph, for formulas --------------------------------------------------------
 
@@ -174,10 +163,10 @@ class Snapshot:
         sql = "SELECT row, tags FROM $held WHERE row = ANY(?)"
         lists.update((row, unpack_tags(data)) for row, data in self.session.rows(sql, chunks))
         tags, roles = (np.concatenate(column) for column in zip(*lists.values(), strict=True))
-        table = np.array([info[:4] for info in self._info(tags)], np.int64).reshape(-1, 4)
+        table = [(term.df, is_incidental) for term, is_incidental in self._info(tags)]
         is_title = roles == int(Role.TITLE)
-        ids, df = tags.astype(np.int64), table[:, 0].copy()
-        is_tag = is_title | (table[:, 3] == 0)
+        df, incidental = np.array(table, np.int64).reshape(-1, 2).T.copy()
+        ids, is_tag = tags.astype(np.int64), is_title | (incidental == 0)
         found, stop = {}, 0
         for row, (held, _) in lists.items():
             part = slice(stop, stop + len(held))
@@ -196,7 +185,7 @@ class Snapshot:
         owner = np.repeat(np.arange(len(lists)), [len(held.rows) for held in lists])
         chunks = np.concatenate([held.rows for held in lists]).astype(np.int64)
         is_title = np.concatenate([held.roles for held in lists]) == int(Role.TITLE)
-        incidental = np.array([info.is_incidental for info in self._info(tags)], np.bool_)
+        incidental = np.array([is_incidental for _, is_incidental in self._info(tags)], np.bool_)
         if incidental.any():
             keep = is_title | ~incidental[owner]
             owner, chunks, is_title = owner[keep], chunks[keep], is_title[keep]
@@ -204,17 +193,17 @@ class Snapshot:
 
     def df(self, tags: IntArray) -> IntArray:
         """Return the document frequency of each tag."""
-        counts = (info.titles if info.is_incidental else info.df for info in self._info(tags))
+        infos = self._info(tags)
+        counts = (term.titles if is_incidental else term.df for term, is_incidental in infos)
         return np.fromiter(counts, np.int64)
+
+    def keyphraseness(self, tags: IntArray) -> FloatArray:
+        """Return how far a mention of each tag is likely to mean what it means as a title."""
+        return np.array([term.keyphraseness for term, _ in self._info(tags)])
 
     def link_kinds(self, tags: IntArray) -> IntArray:
         """Return the :class:`~hebbgraph.terms.TermKind` of each tag."""
-        return np.array([info.kind for info in self._info(tags)], np.int64)
-
-    @property
-    def has_links(self) -> bool:
-        """Whether any chunk has, or had, an address or an edge by metadata."""
-        return self.session.meta.get("links", "0") != "0"
+        return np.array([term.kind for term, _ in self._info(tags)], np.int64)
 
     # -- postings and ids ---------------------------------------------------------------
 

@@ -41,7 +41,7 @@ _NAMED = NOTHING_KNOWN + 0.05
 _NEAR = 32
 #: Of the tags that activation spread over, lessons read so many.
 _ACTIVE = 24
-_NO_CUE = "no tag of the index is named in the question; paths start from what search finds"
+NO_CUE = "no tag of the index is named in the question; paths start from what search finds"
 
 
 @dataclass(frozen=True)
@@ -173,7 +173,7 @@ class Spreading:
             lambda row: min((activation.arrived_at(row) or 0.0) / weight, 1.0) or None,
             lambda row: sure * plain.score_of(row),
             active,
-            notes=() if has_cues else (_NO_CUE,),
+            notes=() if has_cues else (NO_CUE,),
             confidence=confidence,
         )
 

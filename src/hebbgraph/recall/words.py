@@ -15,7 +15,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.arrays import Allowed, BoolArray, IntArray, is_in_sorted
+from hebbgraph.arrays import Allowed, BoolArray, IntArray, highest, is_in_sorted
 from hebbgraph.errors import DamagedIndexError
 from hebbgraph.formulas.bm25 import K1, idf, length_norms, term_scores
 from hebbgraph.recall.snapshot import Snapshot
@@ -169,14 +169,10 @@ def first_by_id(
 
     If ``ordered``, the best come first, and equal ones in the order of their ids.
     """
-    at, last = np.arange(len(rows)), np.inf
-    if len(rows) > n:
-        last = np.partition(scores, len(scores) - n)[len(scores) - n]
-        at = np.flatnonzero(scores >= last)
-    at = at[np.argsort(-scores[at], kind="stable")]
+    at = highest(scores, n)
     tied = np.flatnonzero(scores[at][1:] == scores[at][:-1])
     if not ordered:  # only those that tie with the last one need their ids, if they are too many
-        tied = tied[(scores[at[tied]] == last) & (len(at) > n)]
+        tied = tied[(scores[at[tied]] == scores[at[-1:]]) & (len(at) > n)]
     if len(tied):
         places = np.unique(np.concatenate((tied, tied + 1)))
         ids = snapshot.ids(rows[at[places]])

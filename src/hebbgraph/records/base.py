@@ -12,7 +12,9 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, JsonValue
 from pydantic_core import to_jsonable_python
 
-__all__ = ["Record", "plain", "storable", "text_digest"]
+from hebbgraph.errors import ParameterError
+
+__all__ = ["Record", "check_name", "plain", "storable", "text_digest"]
 
 #: Characters of the id of a chunk, document, recall or actor, and of a namespace.
 MAX_ID = 512
@@ -42,6 +44,16 @@ class Record(BaseModel):
     """A frozen model that refuses unknown fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+def check_name(value: object, what: str) -> None:
+    """Raise ParameterError unless a value names a namespace, a recall or an actor."""
+    if not (
+        isinstance(value, str) and value.strip() and value.isprintable() and len(value) <= MAX_ID
+    ):
+        raise ParameterError(
+            f"{what} is a printable str of 1 to {MAX_ID} characters, got {value!r:.80}"
+        )
 
 
 def storable(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import Field, JsonValue, ValidationError, field_validator, model_validator
 
@@ -75,13 +75,19 @@ class Chunk(Record):
     addresses: tuple[str, ...] = Field(default=(), max_length=MAX_ADDRESSES)
     references: tuple[str, ...] = Field(default=(), max_length=MAX_REFERENCES)
 
+    if not TYPE_CHECKING:  # type checkers know the fields without it
+
+        def __init__(self, /, **values: Any) -> None:
+            try:
+                super().__init__(**values)
+            except ValidationError as error:
+                raise InvalidChunkError(_first_problem(error, values.get("id"))) from error
+
     @field_validator("id", "document_id")
     @classmethod
     def _is_printable(cls, value: str | None) -> str | None:
-        if value == "":
-            raise ValueError("an id is not empty; leave it out where there is none")
-        if value and not value.isprintable():
-            raise ValueError("an id takes printable characters only")
+        if value is not None and not (value and value.isprintable()):
+            raise ValueError("an id takes printable characters only; leave it out for none")
         return value
 
     @field_validator("text", "title", mode="before")
@@ -150,10 +156,7 @@ class Chunk(Record):
                 f"a chunk is a Chunk, a dict or a str, got {type(value).__name__}; documents of a "
                 "framework go to its adapter"
             )
-        try:
-            return cls.model_validate(dict(value))
-        except ValidationError as error:
-            raise InvalidChunkError(_first_problem(error, value.get("id"))) from error
+        return cls(**{str(name): part for name, part in value.items()})
 
 
 def _first_problem(error: ValidationError, chunk_id: object) -> str:

@@ -268,14 +268,6 @@ class Evaluation(Record):
     taught: float
     error: float
 
-    def __str__(self) -> str:
-        """Say it in a sentence, with the 95 % interval of the gain."""
-        change, error = self.taught - self.untaught, 1.96 * self.error
-        return (
-            f"{self.questions} past questions: nDCG@10 {self.untaught:.3f} without lessons, "
-            f"{self.taught:.3f} with what others taught ({change:+.3f} ± {error:.3f})"
-        )
-
 
 class AddReport(Record):
     """What ``add`` and ``refresh`` did, in chunks; ``deleted`` are those that documents lost.

@@ -22,7 +22,7 @@ from pathlib import Path
 from urllib.parse import quote, unquote
 
 from hebbgraph.errors import NotAnIndexError, ParameterError, StorageError
-from hebbgraph.records.base import MAX_ID
+from hebbgraph.records.base import check_name
 from hebbgraph.store.database import Database
 from hebbgraph.store.sqlite import SQLiteDatabase
 
@@ -38,10 +38,7 @@ def open_database(
     path: str | Path, namespace: str, *, wait: float, read_only: bool = False
 ) -> Database:
     """Open the database of a namespace, creating it unless it is opened to read."""
-    if not isinstance(namespace, str) or not namespace.strip() or not namespace.isprintable():
-        raise ParameterError(f"a namespace is a printable str, got {namespace!r:.80}")
-    if len(namespace) > MAX_ID:
-        raise ParameterError(f"a namespace has at most {MAX_ID} characters, got {len(namespace)}")
+    check_name(namespace, "a namespace")
     if not isinstance(path, str | Path) or not str(path):
         raise ParameterError(f"path is a directory, ':memory:' or a URL, got {path!r:.80}")
     if str(path) == MEMORY:

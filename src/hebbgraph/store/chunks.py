@@ -14,7 +14,6 @@ from hebbgraph.records import Chunk
 from hebbgraph.store.database import Session
 
 __all__ = [
-    "Given",
     "StoredChunk",
     "chunks_by_id",
     "chunks_by_row",
@@ -51,22 +50,14 @@ class StoredChunk(NamedTuple):
     given: str
     digest: str
 
-    def fields(self) -> dict[str, JsonValue]:
-        """Return the metadata."""
-        return loaded(self.metadata)
-
-    def given_by(self) -> Given:
-        """Return what was given with the chunk."""
-        return to_given(self.given)
-
     def chunk(self) -> Chunk:
         """Return the chunk as it was added."""
-        given = self.given_by()
+        given = to_given(self.given)
         return Chunk(
             id=self.id,
             text=self.text,
             title=self.title,
-            metadata=self.fields(),
+            metadata=loaded(self.metadata),
             document_id=self.document_id,
             tags=given.tags,
             addresses=given.addresses,
@@ -75,13 +66,9 @@ class StoredChunk(NamedTuple):
 
     def equals(self, chunk: Chunk) -> bool:
         """Return whether this is the same chunk, so that adding it again changes nothing."""
-        return (
-            self.text == chunk.text
-            and self.title == chunk.title
-            and self.document_id == chunk.document_id
-            and self.metadata == dumped(chunk.metadata)
-            and self.given_by()[:3] == (chunk.tags, chunk.addresses, chunk.references)
-        )
+        given = chunk.tags, chunk.addresses, chunk.references
+        texts = chunk.document_id, chunk.title, chunk.text, dumped(chunk.metadata)
+        return texts == self[2:6] and given == to_given(self.given)[:3]
 
 
 _COLUMNS = "row, id, document_id, title, text, metadata, given, digest"

@@ -9,11 +9,13 @@ from __future__ import annotations
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-__all__ = ["Cache", "Caches", "Database", "Session", "pages"]
+from hebbgraph.errors import IndexBusyError
+
+__all__ = ["Cache", "Caches", "Database", "Session", "one_writer", "pages"]
 
 _CACHED_BYTES = 32 << 20
 _Key = TypeVar("_Key", int, str)
@@ -26,11 +28,16 @@ class Session(Protocol):
     #: The table of this name, in the state that the transaction sees.
     meta: dict[str, str]
 
+    def execute(self, sql: str, parameters: Sequence[Any]) -> Any:
+        """Run a statement; return its cursor."""
+
     def rows(self, sql: str, *parameters: Any) -> list[tuple[Any, ...]]:
         """Return the rows of a query; a parameter of ``= ANY(?)`` is a list."""
+        return list(self.execute(sql, parameters).fetchall())
 
     def run(self, sql: str, *parameters: Any) -> int:
         """Run a statement; return how many rows it changed."""
+        return int(self.execute(sql, parameters).rowcount)
 
     def many(self, sql: str, parameters: Iterable[Sequence[Any]]) -> None:
         """Run a statement once for each row of parameters."""
@@ -61,6 +68,19 @@ class Database(Protocol):
 
     def close(self) -> None:
         """Release all connections."""
+
+
+@contextmanager
+def one_writer(lock: threading.RLock, wait: float, name: str) -> Iterator[None]:
+    """Let the writers of this process take turns, which is fairer than a database's polling."""
+    try:
+        if not lock.acquire(timeout=max(wait, 0.001)):
+            raise IndexBusyError(f"{name}: another thread is writing; try again")
+        yield
+    finally:
+        # A signal may arrive between acquiring and knowing it, but the lock knows its owner.
+        with suppress(RuntimeError):
+            lock.release()
 
 
 class Cache:

@@ -16,13 +16,13 @@ from typing import Any
 
 from hebbgraph.errors import (
     ClosedIndexError,
-    IndexBusyError,
     MissingExtraError,
     NotAnIndexError,
     NotFoundError,
     ReadOnlyIndexError,
     StorageError,
 )
+from hebbgraph.store.database import one_writer
 from hebbgraph.store.schema import create_statements
 
 try:
@@ -80,14 +80,10 @@ class PostgresDatabase:
     def write(self) -> Iterator[PostgresSession]:
         if self._read_only:
             raise ReadOnlyIndexError(f"{self.cache_key} was opened with read_only=True")
-        turn = self._server().turns[self._schema]
-        if not turn.acquire(timeout=max(self._wait, 0.001)):
-            raise IndexBusyError(f"{self.cache_key}: another thread is writing; try again")
-        try:
-            with self._transaction(f"READ COMMITTED; {self._lock}", "COMMIT") as session:
-                yield session
-        finally:
-            turn.release()
+        turn = one_writer(self._server().turns[self._schema], self._wait, self.cache_key)
+        begin = f"READ COMMITTED; {self._lock}"
+        with turn, self._transaction(begin, "COMMIT") as session:
+            yield session
 
     @contextmanager
     def _transaction(self, begin: str, end: str) -> Iterator[PostgresSession]:

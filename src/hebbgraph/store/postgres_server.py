@@ -27,6 +27,7 @@ from hebbgraph.errors import (
     ReadOnlyIndexError,
     StorageError,
 )
+from hebbgraph.store.database import Session
 
 __all__ = [
     "PostgresSession",
@@ -75,7 +76,7 @@ class Server:
         self._idle: list[psycopg.Connection[Any]] = []
         self._room = threading.BoundedSemaphore(_MOST)
         #: By schema. A thread that waits for its turn to write holds no connection.
-        self.turns: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
+        self.turns: defaultdict[str, threading.RLock] = defaultdict(threading.RLock)
         #: The namespaces that are open.
         self.users: WeakSet[Any] = WeakSet()
 
@@ -198,7 +199,7 @@ def _bound(value: Any) -> Any:
     return list(map(_exact, value)) if float in types else list(value)
 
 
-class PostgresSession:
+class PostgresSession(Session):
     """See :class:`hebbgraph.store.database.Session`."""
 
     def __init__(
@@ -208,16 +209,10 @@ class PostgresSession:
         self._schema = schema
         self.meta = meta
 
-    def rows(self, sql: str, *parameters: Any) -> list[tuple[Any, ...]]:
-        return self._execute(sql, parameters).fetchall()
-
-    def run(self, sql: str, *parameters: Any) -> int:
-        return self._execute(sql, parameters).rowcount
-
     def many(self, sql: str, parameters: Iterable[Sequence[Any]]) -> None:
         self._connection.cursor().executemany(translated(sql, self._schema), parameters)
 
-    def _execute(self, sql: str, parameters: Sequence[Any]) -> psycopg.Cursor[Any]:
+    def execute(self, sql: str, parameters: Sequence[Any]) -> psycopg.Cursor[Any]:
         bound = [_bound(value) for value in parameters]
         return self._connection.execute(translated(sql, self._schema), bound, binary=True)
 

@@ -24,7 +24,6 @@ from hebbgraph.store.database import Session
 
 __all__ = [
     "EMPTY",
-    "RECORD",
     "Postings",
     "add_postings",
     "pack_tags",

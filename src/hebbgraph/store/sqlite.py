@@ -28,6 +28,7 @@ from hebbgraph.errors import (
     ReadOnlyIndexError,
     StorageError,
 )
+from hebbgraph.store.database import Session, one_writer
 from hebbgraph.store.forks import GATE
 from hebbgraph.store.schema import create_statements
 
@@ -87,7 +88,7 @@ def _code(error: Exception) -> int:
     return getattr(error, "sqlite_errorcode", 0) & 0xFF
 
 
-class SQLiteSession:
+class SQLiteSession(Session):
     """See :class:`hebbgraph.store.database.Session`."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
@@ -95,16 +96,10 @@ class SQLiteSession:
         # The first read fixes the state that the transaction sees.
         self.meta: dict[str, str] = dict(self.rows("SELECT key, value FROM $meta"))
 
-    def rows(self, sql: str, *parameters: Any) -> list[tuple[Any, ...]]:
-        return self._execute(sql, parameters).fetchall()
-
-    def run(self, sql: str, *parameters: Any) -> int:
-        return self._execute(sql, parameters).rowcount
-
     def many(self, sql: str, parameters: Iterable[Sequence[Any]]) -> None:
         self._connection.executemany(_translated(sql), parameters)
 
-    def _execute(self, sql: str, parameters: Sequence[Any]) -> sqlite3.Cursor:
+    def execute(self, sql: str, parameters: Sequence[Any]) -> sqlite3.Cursor:
         return self._connection.execute(_translated(sql), list(map(_bound, parameters)))
 
 
@@ -129,7 +124,7 @@ class SQLiteDatabase:
         if path is None:
             self._memory = self._connect(":memory:")
         elif not path.exists() and read_only:
-            raise NotFoundError(f"there is no index at {path}; open it without read_only=True")
+            raise NotFoundError(f"there is no index at {path}; check the path, or open it to write")
         GATE.watch(self)
         self._create()
 
@@ -255,26 +250,12 @@ class SQLiteDatabase:
     def write(self) -> Iterator[SQLiteSession]:
         if self._read_only:
             raise ReadOnlyIndexError(f"{self._name} was opened with read_only=True")
-        with self._connection() as connection, self._one_writer(), _committed(connection):
+        turn = one_writer(self._writing, self._wait, self._name)
+        with self._connection() as connection, turn, _committed(connection):
             yield SQLiteSession(connection)
         # Overlapping readers may have let the log grow.
         if self._path is not None and self._log_size() > _LARGE_LOG:
             self.erase_log(0.0)
-
-    @contextmanager
-    def _one_writer(self) -> Iterator[None]:
-        """Let writers of this process take turns, which is fairer than SQLite's polling."""
-        if self._memory is not None:  # locked with its connection
-            yield
-            return
-        try:
-            if not self._writing.acquire(timeout=max(self._wait, 0.001)):
-                raise IndexBusyError(f"{self._name}: another thread is writing; try again")
-            yield
-        finally:
-            # A signal may arrive between acquiring and knowing it, but the lock knows its owner.
-            with suppress(RuntimeError):
-                self._writing.release()
 
     def _create(self) -> None:
         with self._connection() as connection:

@@ -11,10 +11,25 @@ from hebbgraph.arrays import IntArray
 from hebbgraph.store.database import Session
 from hebbgraph.terms import TermKind
 
-__all__ = ["Term", "count_held", "drop_unused", "find_terms", "number_terms", "terms_by_id"]
+__all__ = [
+    "CAPITAL_WORTH",
+    "TITLE_WORTH",
+    "Term",
+    "count_held",
+    "drop_unused",
+    "find_terms",
+    "number_terms",
+    "terms_by_id",
+]
 
 #: A phrase is known once this many chunks propose it.
 MIN_PROPOSALS = 2
+
+
+#: Mentions that the proposal of a title justifies, and of a single word with a capital.
+TITLE_WORTH, CAPITAL_WORTH = 16, 2
+#: Larger values distrust words sooner that some texts mention as plain words.
+_DISTRUST = 3
 
 
 class Term(NamedTuple):
@@ -33,6 +48,19 @@ class Term(NamedTuple):
     def is_known(self) -> bool:
         """Whether a phrase is a tag of every chunk that mentions it."""
         return self.titles > 0 or self.proposals >= MIN_PROPOSALS
+
+    @property
+    def keyphraseness(self) -> float:
+        """How far a mention is likely to mean what chunks titled by the phrase mean, in [0, 1].
+
+        A page titled "Print" is not what most texts mean that contain the word. One word is
+        trusted by the share of its mentions elsewhere that propose a name, or a capital.
+        """
+        if not self.titles or " " in self.key:
+            return 1.0
+        justified = self.support - TITLE_WORTH * self.titles
+        share = (justified / CAPITAL_WORTH + 1) / (max(self.df - self.titles, 0) + 1)
+        return min(max(share, 0.0), 1.0) ** _DISTRUST
 
 
 _COLUMNS = "id, kind, key, df, proposals, titles, given, support"

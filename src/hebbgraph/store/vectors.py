@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.arrays import BoolArray, FloatArray, IntArray
+from hebbgraph.arrays import BoolArray, FloatArray, IntArray, highest, places_in
 from hebbgraph.errors import DamagedIndexError
 from hebbgraph.store.database import Database, Session, pages
 from hebbgraph.store.forks import GATE
@@ -49,13 +49,6 @@ class _Records(NamedTuple):
     rows: NDArray[np.int64]
     stamps: NDArray[np.int64]
     vectors: NDArray[np.float32]
-
-    def positions(self, rows: IntArray) -> tuple[IntArray, BoolArray]:
-        """Return the position of each row, and whether it is here."""
-        if not len(self.rows):
-            return np.zeros(len(rows), np.int64), np.zeros(len(rows), np.bool_)
-        at = np.minimum(self.rows.searchsorted(rows), len(self.rows) - 1)
-        return at, self.rows[at] == rows
 
 
 class _State(NamedTuple):
@@ -92,7 +85,7 @@ class ExactSearch:
             rows, scores, stamps = rows[keep], scores[keep], stamps[keep]
         wanted = limit if self._all_alive else limit + 40
         while True:
-            at = _highest(scores, wanted)
+            at = highest(scores, wanted)
             alive = self._alive(rows[at], stamps[at])
             if int(np.count_nonzero(alive)) >= limit or len(at) == len(rows):
                 at = at[alive]
@@ -106,7 +99,7 @@ class ExactSearch:
         """Return the cosine of each live row; NaN for rows without a vector."""
         result = np.full(len(rows), np.nan)
         for part in self._parts:
-            at, known = part.positions(rows)
+            at, known = places_in(part.rows, rows)
             result[known] = _products(part.vectors[at[known]], vector)
         return result
 
@@ -166,7 +159,7 @@ class VectorCache:
             if opened is None:
                 self._path.unlink(missing_ok=True)
             else:
-                at, known = opened.base.positions(np.array(list(rows), np.int64))
+                at, known = places_in(opened.base.rows, np.array(list(rows), np.int64))
                 _overwrite(opened.base, at[known])
 
     # -- keeping in step --------------------------------------------------------------
@@ -204,7 +197,7 @@ class VectorCache:
             return empty
         known = np.array(session.rows("SELECT row, stamp, seq FROM $embedding"), np.int64)
         rows, stamps, _ = known[known[:, 2] <= state.head[0]].T
-        at, held = state.base.positions(rows)
+        at, held = places_in(state.base.rows, rows)
         if not (held.all() and self._is_history(session, state)):
             return empty
         if (state.base.stamps[at] != stamps).any():
@@ -333,13 +326,3 @@ def _products(matrix: FloatArray, vector: NDArray[np.float32]) -> NDArray[np.flo
         part = slice(start, start + _BLOCK)
         np.vecdot(matrix[part], vector, out=result[part])
     return result
-
-
-def _highest(values: FloatArray, n: int) -> IntArray:
-    """Return the positions of the n highest values and of those equal to the last, best first."""
-    if len(values) > n:
-        last = np.partition(values, len(values) - n)[len(values) - n]
-        at = np.flatnonzero(values >= last)
-    else:
-        at = np.arange(len(values))
-    return at[np.argsort(-values[at], kind="stable")]

@@ -12,7 +12,14 @@ from hebbgraph.records.base import MAX_QUESTION
 from hebbgraph.text.syllables import is_syllabic, syllabic_terms
 from hebbgraph.text.tokens import STOP_WORDS, lexical_terms, tokenize, word_set
 
-__all__ = ["SENTENCE_END", "function_words", "is_code", "query_terms", "usable_question"]
+__all__ = [
+    "SENTENCE_END",
+    "function_words",
+    "is_code",
+    "query_terms",
+    "says_nothing",
+    "usable_question",
+]
 
 SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？।؟])|\n+")
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -38,11 +45,23 @@ def usable_question(text: str) -> tuple[str, str | None]:
     )
 
 
+_FOLLOWING = _FUNCTION_WORDS | word_set("following")
+
+
 @cache
 def function_words(language: str) -> frozenset[str]:
     """Return the tokens ignored in a query: function words of English, other scripts, this one."""
     own = frozenset() if language == "english" else STOP_WORDS.get(language, frozenset())
     return _FUNCTION_WORDS | own
+
+
+def says_nothing(question: str) -> bool:
+    """Return whether a question only follows another one, and names nothing to search for.
+
+    >>> says_nothing("When did it take place?"), says_nothing("When did the race take place?")
+    (True, False)
+    """
+    return all(token in _FOLLOWING for token in tokenize(question))
 
 
 def is_code(term: str) -> bool:

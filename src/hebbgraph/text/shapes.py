@@ -26,6 +26,7 @@ import regex
 from hebbgraph.text.characters import UNSPACED, bounded_words
 from hebbgraph.text.syllables import SYLLABIC, is_function_syllable
 from hebbgraph.text.tokens import (
+    ARTICLES,
     MAX_TOKEN_CHARACTERS,
     WORD_LISTS,
     WordCache,
@@ -40,7 +41,6 @@ __all__ = ["FILE_ENDING", "ShapedText", "dominant_language", "is_english", "shap
 _HEADING_CHARACTERS = 60
 
 _ABBREVIATIONS, _LABELS = word_set("abbreviations"), word_set("labels")
-_ARTICLES = frozenset(("the", "a", "an"))
 _OPENERS = frozenset(("will", "us", "it", "who"))
 
 _MARKERS = word_sets("markers")
@@ -117,7 +117,7 @@ class _Analyser:
             dict.fromkeys(stops, "S")
             | dict.fromkeys(_LABELS, "S")
             | dict.fromkeys(_OPENERS, "W")
-            | dict.fromkeys(_ARTICLES, "T")
+            | dict.fromkeys(ARTICLES, "T")
             | dict.fromkeys(word_set("honorifics"), "s")  # "Mr" neither begins nor continues a name
             | dict.fromkeys(word_set("dates"), "M")
         )

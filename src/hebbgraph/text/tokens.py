@@ -274,7 +274,7 @@ def lexical_terms(tokens: list[str], language: str = "english") -> list[str]:
 STOP_WORDS = word_sets("stop_words")
 _CONTENT_ELSEWHERE = word_set("content_elsewhere") - STOP_WORDS["english"]
 _ANY_LANGUAGE = frozenset().union(*STOP_WORDS.values()) - _CONTENT_ELSEWHERE
-_ARTICLES = frozenset(("the", "a", "an"))
+ARTICLES = frozenset(("the", "a", "an"))
 
 
 @cache
@@ -291,9 +291,9 @@ def key_from_tokens(tokens: list[str]) -> str:
     """Return the key of a phrase given as tokens; see :func:`phrase_key`."""
     if not tokens:
         return ""
-    if tokens[0] in _ARTICLES and len(tokens) > 2:
+    if tokens[0] in ARTICLES and len(tokens) > 2:
         start = 1
-        while len(tokens) - start > 2 and tokens[start] in _ARTICLES:
+        while len(tokens) - start > 2 and tokens[start] in ARTICLES:
             start += 1
         tokens = tokens[start:]
     if len(tokens) == 1 and (len(tokens[0]) < 2 or tokens[0] in _ANY_LANGUAGE):

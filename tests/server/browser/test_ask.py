@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import quote
 
 from manuals import QUESTION
 from pages import ask, card, cards, titles
@@ -97,6 +98,30 @@ def test_no_address_and_no_script_is_shown(open_page: Any, add: Any) -> None:
     assert page.get_by_role("link", name="click").count() == 0
 
 
+def test_no_name_runs_a_script(open_page: Any, add: Any) -> None:
+    hostile = "<img src=x onerror=alert(1)>"
+    add({"id": hostile, "title": f"Ruff {hostile}", "text": f"Ruffs wade. {hostile}",
+         "document_id": f"{hostile}.md", "tags": [f"ruff {hostile}"]},
+        {"id": "b", "text": "Ruffs fly.", "tags": [f"ruff {hostile}"]})  # fmt: skip
+    page = open_page()
+    ask(page, f"How do ruffs wade? {hostile}")
+    page.get_by_placeholder("your name").fill(hostile)
+    card(page, "Ruff ").get_by_role("button", name="Answers it").click()
+    page.get_by_text("First because").or_(page.get_by_text("marked it for")).first.wait_for()
+    page.goto("/documents")
+    with page.expect_file_chooser() as chooser:
+        page.get_by_role("button", name="Add files").click()
+    file = {"name": f"{hostile}.md", "mimeType": "text/plain", "buffer": hostile.encode()}
+    chooser.value.set_files([file])
+    page.get_by_text("read; nothing is changed yet").wait_for()
+    assert page.locator("main img, main script").count() == 0
+    for view in ("/learned", "/documents", f"/documents?place={quote(hostile)}.md",
+                 f"/?q=ruffs&tag={quote('ruff ' + hostile)}", f"/?q={quote(hostile)}"):  # fmt: skip
+        page.goto(view)
+        page.get_by_text("onerror").first.wait_for()
+        assert page.locator("main img, main script").count() == 0
+
+
 def test_the_first_minute(open_page: Any) -> None:
     page = open_page(name="npm manuals")
     box = page.get_by_role("searchbox", name="Question")
@@ -187,3 +212,69 @@ def test_a_tag_has_passages_neighbors_and_what_links_there(open_page: Any, add: 
     page.keyboard.press("Escape")
     page.get_by_role("complementary").wait_for(state="hidden")
     assert page.url.endswith(HOPS.replace(" ", "+").replace("?", "%3F"))
+
+
+TABLE = """# Boats
+
+The club owns boats, which are *light*
+and narrow.
+
+| boat | seats | kept by |
+|---|---|---|
+| Heron \\| Hern | 1 | **Ida Moss** |
+| Otter | | Corin Vale |
+
+## Repairs
+
+Hulls are mended in the shed. The shed is locked. The key hangs in the hall behind the door.
+"""
+
+
+def test_markdown_is_drawn(open_page: Any, add: Any) -> None:
+    add({"id": "boats", "title": "Boats", "text": TABLE},
+        {"id": "moss", "title": "Ida Moss", "text": "- Ida Moss mends sails."})  # fmt: skip
+    page = open_page()
+    ask(page, "Which otter seats two?")
+    boats = card(page, "Boats")
+    boats.get_by_role("button", name="Show all").click()
+    shown = boats.inner_text()
+    assert "which are light and narrow." in shown
+    lines = ["boat · seats · kept by", "Heron | Hern · 1 · Ida Moss", "Otter · Corin Vale"]
+    assert [line.strip() for line in shown.splitlines() if " · " in line] == lines
+    assert not set("#*") & set(shown)
+    assert shown.count("Boats") == 1  # a heading that is the title is not repeated
+    hop = card(page, "Ida Moss").get_by_role("group", name="Reached from Boats")
+    assert "Heron | Hern · 1 · Ida Moss" in hop.get_by_role("blockquote").first.inner_text()
+    assert hop.get_by_role("blockquote").nth(1).inner_text().startswith("Ida Moss mends")
+
+
+def test_an_excerpt_of_a_table_begins_with_a_cell(open_page: Any, add: Any) -> None:
+    rows = "".join(f"| Boat {n} | moored in bay {n} |\n" for n in range(20))
+    text = f"# Fleet\n\n## Bays\n\n| boat | bay |\n|---|---|\n{rows}| Heron | with quills |\n"
+    add({"id": "fleet", "title": "Fleet: Bays", "text": text})
+    page = open_page()
+    ask(page, "Where are quills?")
+    shown = card(page, "Fleet").inner_text()
+    assert "… with quills" in shown
+    assert "|" not in shown
+    card(page, "Fleet").get_by_role("button", name="Show all").click()
+    whole = card(page, "Fleet").inner_text()
+    assert whole.count("Bays") == whole.count("Fleet") == 1
+
+
+def test_what_is_shown_whole_offers_no_more(open_page: Any, add: Any) -> None:
+    add({"id": "quills", "title": "Quills", "text": "# Quills\n\nQuills are cut.\n\nNever bent.\n"})
+    page = open_page()
+    ask(page, "How are quills cut?")
+    quills = card(page, "Quills")
+    assert "Quills are cut.\n\nNever bent." in quills.inner_text()
+    assert quills.get_by_role("button", name="Show").count() == 0
+
+
+def test_passages_that_only_fill_up_the_list_are_not_shown(open_page: Any) -> None:
+    page = open_page()
+    ask(page, "What prints Pong?")
+    assert titles(page) == ["npm ping: How to ping the registry"]
+    ask(page, "Who sings in Zanzibar?")
+    assert page.get_by_role("heading", name="Nothing is found.").is_visible()
+    assert cards(page).count() == 0

@@ -107,7 +107,7 @@ function answered(view, question, isPlain) {
     if (latest !== question) return;
     draw(false, id);
     const hit = found.hits.find((each) => each.id === id);
-    tell(hit ? `${what}. “${hit.title || "The passage"}” is number ${hit.rank} now.` : what);
+    tell(hit?.score ? `${what}. “${hit.title || "The passage"}” is number ${hit.rank} now.` : what);
   }
 
   function draw(plainly, judged = null) {
@@ -115,12 +115,7 @@ function answered(view, question, isPlain) {
     if (!found) return;
     const isFound = found.hits.length > 0;
     put(summary, summarized(found, isPlain));
-    glide(list, () => put(list, isPlain ? plainCards(found) : cards(found, taught)), () => {
-      const item = [...list.children].find((each) => each.dataset.id === judged);
-      item?.classList.add("judged");
-      item?.scrollIntoView({ block: "center" });
-      item?.focus({ preventScroll: true });
-    });
+    glide(list, judged, () => put(list, isPlain ? plainCards(found) : cards(found, taught)));
     put(below, isFound && legend(found.hits, isPlain),
       taught && [searchToTeach(taught), h("p.foot", nameField(), h("span.hints", hints()))]);
   }
@@ -156,7 +151,7 @@ function summarized({ confidence, hits, ignored, names, notes, words }, isPlain)
   const sure = SURE.find(([least]) => (confidence ?? 1) >= least)[1];
   const line = (...said) => h("p.words", said);
   return [
-    h("div.said", h("h1", hits.length ? sure : "Nothing is found."),
+    h("div.said", h("h1", hits.some((hit) => hit.score) ? sure : "Nothing is found."),
       hits.some((hit) => hit.parts.learned !== 0)
       && h("div.switch", { role: "group", "aria-label": "Ranking" },
         turn("with lessons", null), turn("without", "off"))),
@@ -167,7 +162,7 @@ function summarized({ confidence, hits, ignored, names, notes, words }, isPlain)
     common.length > 0 && line("Ignored as links, too common: ", common.map(({ word, passages }) =>
       [tagLink(word), ` in ${some(passages, "passage")} `])),
     names.length > 0 && line("About: ", names.map((tag) => [tagLink(tag), " "])),
-    notes.filter((note) => !note.startsWith("no tag of the index")).map((note) => line(note)),
+    notes.filter((note) => !/^(no tag of|nothing known)/.test(note)).map((note) => line(note)),
   ];
 }
 

@@ -13,9 +13,8 @@ export function named({ id, title, text, place }, marks = []) {
 }
 
 /** The text, cut to what matters until it is opened. */
-function body({ text, marks, complete }) {
-  const all = placed(text, marks);
-  const { parts, isWhole } = excerpt(text, all);
+function body(hit) {
+  const { isWhole, parts, whole } = excerpt(hit);
   const shown = h("div.text");
   const more = button("", () => {
     draw(more.ariaExpanded !== "true");
@@ -25,10 +24,10 @@ function body({ text, marks, complete }) {
     shown.classList.toggle("whole", isOpen);
     more.ariaExpanded = String(isOpen);
     put(more, isOpen ? "Show less" : "Show all");
-    put(shown, isOpen ? [drawn(text, all), !complete && " …", "\n"] : parts,
-      !(isWhole && !text.includes("\n")) && [" ", more]);
+    put(shown, isOpen ? [whole, !hit.complete && " …"] : parts,
+      !isWhole && [isOpen ? "\n" : " ", more]);
   };
-  draw(false);
+  draw(isWhole);
   return shown;
 }
 
@@ -37,7 +36,7 @@ function hopOf({ kind, shared, source, target }) {
   const said = { words: ["both name ", tags], tag: ["both have the tag ", tags],
     link: "one links to the other" }[kind];
   const quote = (end) => end.quote && h("blockquote",
-    h("q", plain(end.quote, placed(end.quote, end.marks))), h("cite", end.title));
+    h("q", drawn(end.quote, placed(end.quote, end.marks))), h("cite", end.title));
   return h("div.hop", { role: "group", "aria-label": `Reached from ${source.title}` },
     h("p", "Reached from ", source.rank && `${source.rank}, `, h("b", source.title), ": ", said),
     quote(source), quote(target));
@@ -60,6 +59,7 @@ function badge(hit, taught) {
 }
 
 export function card(hit, { above, next, answer, best, taught, isPlain }) {
+  if (isPlain ? !hit.untaught : !hit.score && !hit.parts.learned) return null; // fills up the list
   const heading = `hit-${hit.rank}`;
   const verdict = (name, label, letter) => button(label, () => taught.judge(hit.id, name), {
     class: `verdict ${name}`, "data-key": letter, "aria-describedby": heading,

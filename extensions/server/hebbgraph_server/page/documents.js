@@ -3,7 +3,7 @@ import { changed, go, href } from "./address.js";
 import { get, post, remove, session } from "./api.js";
 import { named } from "./card.js";
 import { attempt, button, confirmed, count, h, put, refused, some, tell } from "./dom.js";
-import { drawn } from "./text.js";
+import { excerpt } from "./text.js";
 import { choose, review } from "./upload.js";
 
 const MOST = 300;
@@ -33,7 +33,7 @@ export async function showDocuments(view, given) {
     put(list, documents.map(row));
     put(said, total ? some(total, "document")
       : words ? "No title and no place holds this." : "No document yet.",
-    total > MOST && `, of which ${count(MOST)} are shown: find others by title or place`);
+    total > MOST && `, of which ${count(MOST)} are shown`);
   }
 
   await find();
@@ -51,15 +51,14 @@ async function showDocument(view, place, wanted) {
   const { passages } = await get("documents/passages", { place });
   const title = passages[0].headings[0] ?? passages[0].title ?? place;
   document.title = `${title} · hebbgraph`;
-  put(view, h("p", h("a", { href: href("/documents") }, "All documents")),
-    h("div.head", h("h1", title), session.may.write && h("div.row",
+  put(view, h("div.head", h("h1", title), session.may.write && h("div.row",
       button("Replace", (event) => choose(event, place)),
       button("Delete", () => erase(place, title, passages), { class: "danger" }))),
     h("p.soft", place, ` · ${some(passages.length, "passage")}`),
-    h("ol.cards", { "aria-label": "Passages" }, passages.map((each) => h("li.card", {
+    h("ol.cards", { "aria-label": "Passages" }, passages.map((each) => h("li", {
       tabindex: "-1", class: each.id === wanted ? "card judged" : "card",
     }, h("h2", each.title),
-    h("div.text.whole", drawn(each.text, []))))));
+    h("div.text.whole", excerpt(each).whole)))));
   const target = view.querySelector(".judged");
   target?.scrollIntoView({ block: "center" });
   target?.focus({ preventScroll: true });
@@ -67,49 +66,48 @@ async function showDocument(view, place, wanted) {
 
 async function erase(place, title, passages) {
   const size = some(passages.length, "passage");
+  const body = [`${size} of `, h("b", place), " will be deleted, and overwritten on the disk. "
+    + "Lessons on them rest until the same texts are back."];
+  if (!await confirmed(`Delete “${title}”?`, body, `Delete ${size}`)) return;
   await attempt(async () => {
-    const { lessons } = await get("lessons", { limit: 1000 });
-    const touched = lessons.filter(({ cited, rejected }) =>
-      [...cited, ...rejected].some((each) => each.place === place)).length;
-    const body = [
-      h("p", `${size} of `, h("b", place), " will be deleted, and overwritten on the disk."),
-      touched > 0 && h("p", `${some(touched, "lesson")} will rest until the same texts are back.`),
-    ];
-    if (!await confirmed(`Delete “${title}”?`, body, `Delete ${size}`)) return;
     const { deleted } = await remove("documents", { place });
     go(href("/documents"));
     tell(`${some(deleted, "passage")} deleted`);
   });
 }
 
-/** Read the folder again, and say what that did. */
-async function reread(report, done, deletesMissing = false) {
+/** Preview the folder, read it, or also delete what is gone from it. */
+async function reread(report, done, wanted = { preview: true }) {
   put(report, h("p.soft", `Reading ${session.folder} …`));
   await attempt(async () => {
-    const found = await post("documents/folder", undefined, { delete_missing: deletesMissing });
-    put(report, reported(found, !deletesMissing && (() => reread(report, done, true))));
+    const found = await post("documents/folder", undefined, wanted);
+    put(report, reported(found, wanted, (next) => reread(report, done, next)));
+    dispatchEvent(new Event("stored"));
     done();
   }, (problem) => put(report, refused(problem)));
 }
 
-/** What was read, what failed and why, and whose files are gone. */
-function reported(found, deleteMissing) {
-  const gone = some(found.missing.length, "document");
-  const reasons = (title, all) => all.length > 0 && h("details", { open: title === "Failed" },
+/** What is or will be read, what failed and why, and whose files are gone. */
+function reported(found, { preview, delete_missing: isDeleted }, then) {
+  const { changed_documents: changed, deleted, documents, failed, missing, skipped } = found;
+  const gone = some(missing.length, "document");
+  const isOpen = preview && documents.length > 0;
+  const places = (title, all, why) => all.length > 0 && h("details", { open: title === "Failed" },
     h("summary", `${title}: ${some(all.length, "file")}`),
-    h("ul", all.map(([place, why]) => h("li", h("b", place), `: ${why}`))));
+    h("ul", all.map((place) => h("li", place, why && `: ${why[place]}`))));
   return h("section.review", { "aria-label": "The folder", role: "status" },
-    h("p", `${some(found.documents.length, "document")} read, `
-      + `${count(found.unchanged_documents)} as before, `
-      + `${some(found.deleted, "passage")} deleted.`),
-    reasons("Failed", Object.entries(found.failed)),
-    reasons("Skipped", Object.entries(found.skipped)),
-    deleteMissing && found.missing.length > 0 && [
-      h("p", `The files of ${gone} are gone from the folder:`),
-      h("ul", found.missing.map((place) => h("li", place))),
-      button(`Delete ${gone}`, async () => {
-        const body = h("p", "Their passages will be deleted, and overwritten on the disk.");
-        if (await confirmed(`Delete ${gone}?`, body, "Delete")) deleteMissing();
-      }, { class: "danger" }),
-    ]);
+    isOpen && h("h2", "Nothing is changed yet"),
+    h("p", `${count(documents.length - changed)} new, ${count(changed)} changed, `
+      + `${count(found.unchanged_documents)} as before, ${count(missing.length)} gone`,
+    !preview && `; ${some(deleted, "passage")} deleted`),
+    places("Failed", Object.keys(failed), failed),
+    places("Skipped", Object.keys(skipped), skipped),
+    places(isOpen ? "To read" : "Read", documents),
+    places("Gone", missing),
+    h("div.row", isOpen
+      ? button(`Read ${some(documents.length, "file")}`, () => then({}), { class: "primary" })
+      : !isDeleted && missing.length > 0 && button(`Delete ${gone}`, async () => {
+        const body = "Their passages are deleted, and overwritten on the disk.";
+        if (await confirmed(`Delete ${gone}?`, body, "Delete")) then({ delete_missing: true });
+      }, { class: "danger" })));
 }

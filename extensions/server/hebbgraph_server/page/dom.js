@@ -64,7 +64,7 @@ export function confirmed(title, body, label) {
   return new Promise((resolve) => {
     const dialog = h("dialog", { "aria-label": title },
       h("h2", title),
-      body,
+      h("p", body),
       h("div.row",
         button("Cancel", () => dialog.close(), { autofocus: true }),
         button(label, () => dialog.close("yes"), { class: "danger" })));
@@ -77,17 +77,16 @@ export function confirmed(title, body, label) {
   });
 }
 
-/** Redraw a list, look at one item, and let the others glide from where they were. */
-export function glide(list, draw, look = () => {}) {
-  const place = (item) => item.getBoundingClientRect().top;
-  const before = new Map([...list.children].map((item) => [item.dataset.id, place(item)]));
+/** Redraw a list, go to one of its items, and let it glide from where it was. */
+export function glide(list, id, draw) {
+  const find = () => [...list.children].find((item) => item.dataset.id === id);
+  const place = () => find()?.getBoundingClientRect().top;
+  const from = place();
   draw();
-  look();
-  if (matchMedia("(prefers-reduced-motion: reduce)").matches) return;
-  for (const item of list.children) {
-    const from = before.get(item.dataset.id);
-    const options = { duration: 700, easing: "cubic-bezier(.2, .8, .2, 1)" };
-    if (from === undefined) item.animate({ opacity: [0, 1] }, options);
-    else item.animate({ transform: [`translateY(${from - place(item)}px)`, "none"] }, options);
-  }
+  const item = find();
+  if (!item) return;
+  item.scrollIntoView({ block: "center" });
+  item.style.setProperty("--way", `${(from ?? place()) - place()}px`);
+  item.classList.add("judged");
+  item.focus({ preventScroll: true });
 }

@@ -36,9 +36,9 @@ function row(lesson, again) {
       note && ` · moves nothing: ${note}`));
 }
 
-async function takeBack({ id, cited, rejected }, again) {
-  const body = [h("p", "The ranking will be as if this had never been said of:"),
-    h("ul", [...cited, ...rejected].map((each) => h("li", named(each))))];
+async function takeBack({ cited, id, rejected }, again) {
+  const titles = joined([...cited, ...rejected].map((each) => h("b", each.title)));
+  const body = ["The ranking will be as if this had never been said of ", titles, "."];
   if (!await confirmed("Take this lesson back?", body, "Take back")) return;
   await attempt(async () => {
     await remove(`lessons/${encodeURIComponent(id)}`);
@@ -60,6 +60,6 @@ function verdict({ questions, untaught, taught, error }) {
   if (!questions) return "No question can be asked again yet.";
   const percent = (share) => `${Math.round(100 * share)} %`;
   return `${some(questions, "past question")}, each without its own lesson: the ranking is `
-    + `${percent(taught)} right; without lessons, ${percent(untaught)} `
-    + `(± ${percent(1.96 * error)}).`;
+    + `${percent(taught)} right; without lessons, ${percent(untaught)}`
+    + `${questions > 1 ? ` (± ${percent(1.96 * error)})` : ""}.`;
 }

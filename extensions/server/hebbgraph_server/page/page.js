@@ -33,6 +33,7 @@ async function show() {
     if (!view.isConnected) return;
     drawCorpus();
     here.change = await draw(view, parameters());
+    if (!PLACES[here.path]) tell("There is nothing at this address");
   }, (problem) => put(view, refused(problem)));
 }
 
@@ -57,7 +58,7 @@ function signIn(problem) {
   const input = h("input", { type: "password", id: "token", autocomplete: "off", required: true });
   shown = {};
   put(document.getElementById("corpus"));
-  put(main, h("form.view.signin", {
+  put(main, h("form.view", {
     onsubmit: (event) => {
       event.preventDefault();
       useToken(input.value.trim());

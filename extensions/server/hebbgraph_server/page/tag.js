@@ -3,15 +3,12 @@ import { changed, go } from "./address.js";
 import { get } from "./api.js";
 import { named } from "./card.js";
 import { attempt, button, count, h, put, refused, some } from "./dom.js";
-import { excerpt, placed } from "./text.js";
-
-const FIRST = 20;
-const MOST = 200;
+import { excerpt } from "./text.js";
 
 /** A tag as a link that opens its panel. */
 export const tagLink = (tag, more) => h("a.tag", { href: changed({ tag }) }, tag, more);
 
-export async function showTag(panel, tag, k = FIRST) {
+export async function showTag(panel, tag) {
   panel.hidden = !tag;
   put(panel);
   if (!tag) return;
@@ -21,15 +18,11 @@ export async function showTag(panel, tag, k = FIRST) {
     h("h2", { tabindex: "-1" }, tag));
   panel.querySelector("h2").focus({ preventScroll: true });
   await attempt(async () => {
-    const about = await get(`tags/${encodeURIComponent(tag)}`, { k });
-    const titles = about.titles ? `, ${count(about.titles)} of them in the title` : "";
-    const more = Math.min(about.chunks, MOST);
+    const about = await get(`tags/${encodeURIComponent(tag)}`, { k: 50 });
     panel.append(
-      h("p.soft", `In ${some(about.chunks, "passage")}${titles}; the most relevant first.`),
-      h("ol", { "aria-label": "Passages" }, about.hits.map((hit) => h("li", h("h3", named(hit)),
-        h("div.text", excerpt(hit.text, placed(hit.text, hit.marks), 120).parts)))),
-      about.hits.length < more && k < MOST
-        ? button(`Show ${count(more)}`, () => showTag(panel, tag, MOST), { class: "link" }) : "",
+      h("p.soft", `In ${some(about.chunks, "passage")}; the most relevant first.`),
+      h("ol.rows", { "aria-label": "Passages" }, about.hits.map((hit) => h("li", h("h3", named(hit)),
+        h("div.text", excerpt(hit, 120).parts)))),
       section("Neighbors, and in how many passages", about.neighbors, (each) =>
         h("li", tagLink(each.tag, [" ", h("small", count(each.weight))])), "ul.tags"),
       section("What links there", about.linked_from, (from) => h("li", named(from))));

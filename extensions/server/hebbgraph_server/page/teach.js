@@ -2,6 +2,7 @@
 import { get, post, remove, session } from "./api.js";
 import { named } from "./card.js";
 import { attempt, button, h, put, some, tell } from "./dom.js";
+import { excerpt } from "./text.js";
 
 const NAME = "hebbgraph-actor";
 const me = () => session.actor ?? (localStorage.getItem(NAME) || null);
@@ -51,8 +52,7 @@ export async function lessonsOn(answer, again) {
     });
     for (const former of mine()) await forget(former.id);
     await again(id, !said.has(id) ? "Taken back"
-      : given.note ? `Kept, but it moves nothing: ${given.note}`
-        : given.trusted ? "Learned" : "Kept; it counts once another name says the same");
+      : given.trusted ? "Learned" : "Kept; it counts once another name says the same");
   });
 
   /** Take back a lesson; if it is mine and on this question, what it says of a passage. */
@@ -69,23 +69,24 @@ export async function lessonsOn(answer, again) {
 
 /** A search for the passage that answers a question, but was not found by it. */
 export function searchToTeach(taught) {
-  const found = h("ol.found", { "aria-label": "Passages to choose from" });
+  const list = h("ol.rows", { "aria-label": "Passages to choose from" });
   const input = h("input", { type: "search", id: "missing" });
-  return h("details.missing",
+  return h("details",
     h("summary", "The answer is not here?"),
     h("form", {
       role: "search",
       onsubmit: (event) => {
         event.preventDefault();
         attempt(async () => {
-          const { hits } = await post("recalls", { question: input.value, k: 8, keep: false });
+          const found = await post("recalls", { question: input.value, k: 8, keep: false });
+          const hits = found.hits.filter((hit) => hit.score);
           tell(`${some(hits.length, "passage")} found`);
-          put(found, hits.map((hit) => h("li", h("div.head", h("h3", named(hit)),
+          put(list, hits.map((hit) => h("li", h("div.head", h("h3", named(hit)),
             button("Answers it", () => taught.judge(hit.id, "cited"), { class: "verdict" })),
-          h("p.soft", `${hit.text.slice(0, 200)} …`))));
+          h("p.soft", excerpt(hit).parts))));
         });
       },
     }, h("label", { for: "missing" }, "Find the passage by words that it holds"),
     h("div.row", input, h("button", "Find"))),
-    found);
+    list);
 }

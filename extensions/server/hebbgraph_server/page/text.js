@@ -1,5 +1,5 @@
 // Passages as elements: Markdown is drawn, and words of the question are marked.
-import { h } from "./dom.js";
+import { h, joined } from "./dom.js";
 
 /** Marks in order, in UTF-16 units; the server counts characters. */
 export function placed(text, marks) {
@@ -33,11 +33,13 @@ export function plain(text, marks, from = 0, to = text.length) {
   return [...parts, text.slice(at, Math.max(at, to))];
 }
 
-// Code, tables, headings, bold, emphasis, links, escapes, items. All repeats are bounded, as texts
-// may be hostile.
+// Code, rows of tables, wrapped lines, headings, bold, emphasis, links, escapes, items. All repeats
+// are bounded, as texts may be hostile.
 const MARKDOWN = new RegExp([
   "\\s{0,3}^[ \\t]*(?:```|~~~).*\\n(?<block>(?:.*\\n)*?)[ \\t]*(?:```|~~~)[ \\t]*$\\s{0,3}",
-  "\\s{0,3}(?<table>(?:^\\|.*\\|[ \\t]*(?:\\n|$)){2,})\\s{0,3}",
+  "^\\|[-:| \\t]+$\\n?",
+  "^\\|(?<row>.+)$\\n?",
+  "(?<=[^\\s|])\\n(?=[a-z(`])",
   "\\s{0,3}^[ \\t]*#{1,6}[ \\t]+(?<heading>.+)$\\s{0,3}",
   "(?<tick>`+)(?<code>[^`]+)\\k<tick>",
   "(?:\\*\\*|__)(?=\\S)(?<strong>.+?)(?:\\*\\*|__)",
@@ -47,7 +49,7 @@ const MARKDOWN = new RegExp([
   "^[ \\t]*(?:```|~~~).*$",
   "^(?<indent>[ \\t]*)[-*+>][ \\t]+",
 ].join("|"), "dgm");
-const VERBATIM = { block: "code.block", table: "code.block", code: "code" };
+const VERBATIM = { block: "code.block", code: "code" };
 const DRAWN = { heading: "strong.block", strong: "strong", em: "i" };
 
 export function drawn(text, marks, from = 0, to = text.length) {
@@ -64,6 +66,7 @@ export function drawn(text, marks, from = 0, to = text.length) {
       const [start, end] = range.map((n) => from + n);
       if (VERBATIM[name]) parts.push(h(VERBATIM[name], plain(text, marks, start, end)));
       else if (DRAWN[name]) parts.push(h(DRAWN[name], drawn(text, marks, start, end)));
+      else if (name === "row") parts.push(cells(text, marks, start, end));
       else if (name === "escape") parts.push(groups.escape);
       else if (name === "indent") parts.push(groups.indent.length > 1 ? "◦ " : "• ");
       else if (name === "label") parts.push(linked(groups.target, drawn(text, marks, start, end)));
@@ -73,14 +76,26 @@ export function drawn(text, marks, from = 0, to = text.length) {
   return [...parts, plain(text, marks, at, to)];
 }
 
+function cells(text, marks, from, to) {
+  const found = [...text.slice(from, to).matchAll(/(?:\\.|[^|\\])*[^|\s](?:\\.|[^|\\])*/g)];
+  return h("span.tr", joined(found.map(({ 0: cell, index }) =>
+    drawn(text, marks, from + index, from + index + cell.length)), " · "));
+}
+
 /** Only addresses of the web lead anywhere. */
 function linked(target, label) {
   const isWeb = /^https?:\/\//i.test(target);
   return isWeb ? h("a", { href: target, rel: "noreferrer", target: "_blank" }, label) : label;
 }
 
-/** Parts of a passage that show each word of the question that it holds. */
-export function excerpt(text, marks, room = 250) {
+/** A passage, whole and in parts that show each word of the question that it holds. */
+export function excerpt({ text, title, ...passage }, room = 250) {
+  const marks = placed(text, passage.marks);
+  let first = 0;
+  for (const [line, heading] of text.matchAll(/\s*#+ (.+)\s*/gy)) {
+    if (!title.includes(heading)) break; // what the title says is shown already
+    first += line.length;
+  }
   const ranges = [];
   const covered = new Set();
   for (let width = room; ranges.length < 4; width = room / 3) {
@@ -89,17 +104,19 @@ export function excerpt(text, marks, room = 250) {
     best.words.forEach((_, word) => covered.add(word));
     ranges.push(around(text, best.start, width));
   }
-  if (!ranges.length) ranges.push(around(text, 0, room));
+  if (!ranges.length) ranges.push(around(text, first, room));
   const merged = [];
   for (const [from, to] of ranges.sort((one, other) => one[0] - other[0])) {
     const last = merged.at(-1);
     if (last && from <= last[1] + 3) last[1] = Math.max(last[1], to);
     else merged.push([from, to]);
   }
-  const isWhole = merged.length === 1 && merged[0][0] === 0 && !text.slice(merged[0][1]).trim();
+  merged[0][0] = Math.max(merged[0][0], first);
+  const [[from, to]] = merged;
+  const isWhole = merged.length === 1 && from === first && !text.slice(to).trim();
   const parts = merged.map(([from, to]) =>
     [drawn(text, marks, from, to), text.slice(to).trim() && " … "]);
-  return { isWhole, parts: [merged[0][0] > 0 && "… ", parts] };
+  return { isWhole, whole: drawn(text, marks, first), parts: [from > first && "… ", parts] };
 }
 
 /** Where a stretch begins that shows the most words which are not covered yet. */
@@ -116,11 +133,14 @@ function heaviest(marks, width, covered) {
   return best;
 }
 
-/** A range that begins with a sentence or line, if one begins shortly before, and ends a word. */
+/** A range that begins with a cell, sentence or line, and ends a word. */
 function around(text, start, width) {
+  const isRow = text[text.lastIndexOf("\n", start - 1) + 1] === "|";
   const lead = text.slice(Math.max(0, start - 60), start);
-  const sentence = Math.max(lead.lastIndexOf("\n"), lead.lastIndexOf(". ") + 1);
-  const from = start < 60 ? 0 : start - lead.length + Math.max(sentence, lead.indexOf(" "), 0);
-  const rest = text.slice(from + width).search(/\s/);
-  return [from, rest < 0 ? text.length : from + width + rest];
+  const begins = [lead.indexOf(" "), lead.lastIndexOf("\n"), lead.lastIndexOf(". ") + 1, 0];
+  const from = start < 60 ? 0 : isRow ? text.lastIndexOf("|", start)
+    : start - lead.length + Math.max(...begins);
+  const least = Math.max(from + width, start + 60);
+  const rest = text.slice(least).search(/\s/);
+  return [from, rest < 0 ? text.length : least + rest];
 }

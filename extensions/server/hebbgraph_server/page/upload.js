@@ -2,6 +2,7 @@
 import { go, href } from "./address.js";
 import { post } from "./api.js";
 import { attempt, button, count, h, put, some, tell } from "./dom.js";
+import { excerpt } from "./text.js";
 
 /** Files that wait for a decision: {file, place, change, why, others}. */
 let waiting = [];
@@ -30,7 +31,7 @@ const send = (each, isPreview) =>
 async function preview(each) {
   await attempt(async () => {
     each.change = await send(each, true);
-    // A document of this name elsewhere may be the one that is meant: people decide.
+    // A document of this name elsewhere may be meant: people decide.
     if (!each.change.replaces) each.others = each.change.same_name;
     each.isOpen ??= each.others.length > 0;
   }, (problem) => { each.why = problem.message; });
@@ -89,7 +90,7 @@ function changes({ replaces, passages, added, unchanged, deleted, title, sample 
         `” (${some(replaces.passages, "passage")}): `
         + `${count(added)} new, ${count(unchanged)} unchanged, ${count(deleted)} deleted.`)
       : h("p", "A new document, “", h("b", title), `”: ${some(passages, "passage")}.`),
-    h("blockquote", sample[0]?.text.slice(0, 200), " …"),
+    h("blockquote", excerpt(sample[0]).parts),
   ];
 }
 

@@ -29,12 +29,7 @@ function swatch(name, width) {
 const words = (list) => joined(list.map((word) => h("em", word)));
 
 export function sentence(hit, above, next, answer) {
-  const all = answer.words.filter((word) => word.passages !== 0).length;
-  const parts = [];
-  if (hit.has.length) {
-    const isAll = !hit.lacks.length && all > 1;
-    parts.push([isAll ? "has all: " : "has ", words(hit.has)]);
-  }
+  const parts = hit.has.length ? [["has ", words(hit.has)]] : [];
   if (hit.lacks.length) parts.push([hit.has.length ? "lacks " : "has none of ", words(hit.lacks)]);
   if (hit.hop) parts.push(["reached from ", hit.hop.source.rank ?? "another passage"]);
   const weights = new Map(answer.words.map(({ word, weight }) => [word, weight]));

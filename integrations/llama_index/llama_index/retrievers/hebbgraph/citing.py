@@ -17,15 +17,23 @@ from hebbgraph.errors import ParameterError
 from hebbgraph.text.query import usable_question
 from llama_index.retrievers.hebbgraph.nodes import text_of
 
-__all__ = ["CITATION_TEMPLATE", "QA_TEMPLATES", "CitationFormatter", "citing", "citing_tool"]
+__all__ = [
+    "CHAT_TEMPLATE",
+    "CITATION_TEMPLATE",
+    "QA_TEMPLATES",
+    "CitationFormatter",
+    "citing",
+    "citing_tool",
+]
 
-CITATION_TEMPLATE = f"{CITATION_INSTRUCTION}\n\nPassages:\n\n{{context_str}}\n"
-"""For a chat engine's ``context_template`` or ``context_prompt``, with a CitationFormatter."""
+#: A chat engine adds the question itself.
+CHAT_TEMPLATE = f"{CITATION_INSTRUCTION}\n\nPassages:\n\n{{context_str}}\n"
+CITATION_TEMPLATE = PromptTemplate(CHAT_TEMPLATE + "\nQuestion: {query_str}\nAnswer: ")
+"""For the ``text_qa_template`` of an engine, with a CitationFormatter."""
 
-_QA_TEMPLATE = PromptTemplate(CITATION_TEMPLATE + "\nQuestion: {query_str}\nAnswer: ")
 QA_TEMPLATES = {
-    "text_qa_template": _QA_TEMPLATE,
-    "summary_template": _QA_TEMPLATE,
+    "text_qa_template": CITATION_TEMPLATE,
+    "summary_template": CITATION_TEMPLATE,
     "refine_template": PromptTemplate(
         f"{CITATION_INSTRUCTION}\n\nQuestion: {{query_str}}\n"
         "The answer so far: {existing_answer}\n\nMore passages:\n\n{context_msg}\n\nIf they help, "

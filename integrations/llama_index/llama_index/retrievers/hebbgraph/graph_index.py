@@ -24,7 +24,7 @@ from llama_index.core.storage.storage_context import StorageContext
 from hebbgraph import HebbianIndex
 from hebbgraph.access import OpenOptions
 from hebbgraph.index.session import in_thread
-from llama_index.retrievers.hebbgraph.citing import CITATION_TEMPLATE, QA_TEMPLATES, citing
+from llama_index.retrievers.hebbgraph.citing import CHAT_TEMPLATE, QA_TEMPLATES, citing
 from llama_index.retrievers.hebbgraph.nodes import (
     in_order,
     listed,
@@ -201,7 +201,7 @@ class HebbianGraphIndex(Closing, BaseIndex[IndexDict]):
     ) -> BaseChatEngine:
         """Make a chat engine; ``cite=True`` numbers the passages and asks for citations."""
         if cite:
-            templates = dict.fromkeys(("context_template", "context_prompt"), CITATION_TEMPLATE)
+            templates = dict.fromkeys(("context_template", "context_prompt"), CHAT_TEMPLATE)
             kwargs = citing(kwargs, {**QA_TEMPLATES, **templates}, apart=True)
         return super().as_chat_engine(chat_mode, llm, **kwargs)
 

@@ -31,7 +31,7 @@ from llama_index.core.schema import (
 from pydantic_core import to_jsonable_python
 
 from hebbgraph import Chunk, HebbianIndex, Hit
-from hebbgraph.errors import InvalidChunkError, ParameterError
+from hebbgraph.errors import InvalidChunkError, ParameterError, check_whole
 from hebbgraph.records import plain
 from hebbgraph.records.base import MAX_TITLE
 from llama_index.retrievers.hebbgraph.opening import NodeEmbedder
@@ -151,8 +151,9 @@ def _plain(metadata: Mapping[str, Any]) -> dict[str, Any]:
             made[key] = to_jsonable_python(value, fallback=plain)
             json.dumps(made[key], allow_nan=False)
         except ValueError as error:
+            reason = str(error).partition(";")[0]
             raise InvalidChunkError(
-                f"metadata[{key!r}] is {value!r:.80}: {error}; leave it out, or use None"
+                f"metadata[{key!r}] is {value!r:.80}: {reason}; leave it out, or use None"
             ) from error
     return made
 
@@ -192,8 +193,8 @@ def write_nodes(
 
     ``replace`` deletes what else their documents have.
     """
-    if batch_size is not None and (not isinstance(batch_size, int) or batch_size < 1):
-        raise ParameterError(f"insert_batch_size is a whole number from 1, got {batch_size!r:.80}")
+    if batch_size is not None:
+        check_whole(batch_size, "insert_batch_size")
     chunks, seen = list[Chunk](), Counter[tuple[str, str]]()
     vectors = defaultdict[str, list[list[float]]](list)
     for at, node in enumerate(listed(nodes)):

@@ -6,11 +6,10 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Self
 
 from llama_index.core.base.embeddings.base import BaseEmbedding
 
-from hebbgraph import HebbianIndex
+from hebbgraph import HebbianIndex, protocols
 from hebbgraph.access import OpenOptions
 from hebbgraph.embedders import in_parts
 from hebbgraph.errors import ParameterError
@@ -80,12 +79,8 @@ def open_index(
     return index, False
 
 
-class Closing:
-    """Closed at the end of a ``with`` block."""
-
-    def close(self) -> None:
-        """Close the index, unless it was opened elsewhere."""
-        raise NotImplementedError
+class Closing(protocols.Closing):
+    """Closed at the end of a ``with`` block, and by an error of another."""
 
     @contextmanager
     def closed_on_error(self) -> Iterator[None]:
@@ -95,12 +90,6 @@ class Closing:
         except BaseException:
             self.close()
             raise
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
 
 
 def check_names(given: Iterable[str], known: Iterable[str], where: str) -> None:

@@ -82,7 +82,7 @@ def renewed(recall: Recall, held: Mapping[str, BaseNode], k: int, *, is_filtered
             now |= {"rank": len(hits) + 1, "digest": text_digest(chunk.title, chunk.text)}
             hits.append(hit.model_copy(update=now))
     if n_gone := len(recall) - len(hits):
-        logger.warning("%d hits are gone from the vector index; call refresh()", n_gone)
+        logger.warning("hits that are gone from the vector index: %d; call refresh()", n_gone)
     return recall.model_copy(update={"hits": tuple(hits[:k])})
 
 

@@ -30,9 +30,10 @@ from pydantic import Field, SkipValidation
 
 from hebbgraph import AddReport, HebbianIndex, Recall, Strategy
 from hebbgraph.access import Fields, Namespaces, OpenOptions, fields_of, is_empty, joined, ruled
-from hebbgraph.errors import FilterError, ParameterError
+from hebbgraph.errors import FilterError, ParameterError, check_whole
 from hebbgraph.index.session import in_thread
 from hebbgraph.recall.strategies import RankStep
+from hebbgraph.records.base import MAX_K
 from hebbgraph.text.query import usable_question
 from llama_index.retrievers.hebbgraph.nodes import NODE_KEY, listed, to_node, write_nodes
 from llama_index.retrievers.hebbgraph.opening import OPENING, Closing, check_names, open_index
@@ -126,6 +127,7 @@ class HebbianRetriever(Closing, BaseRetriever):
         check_names(given, {*OPENING, *RetrieverOptions.__annotations__}, "a retriever")
         if index is None and path is None:
             raise ParameterError("pass an open HebbianIndex, or path=, such as path='memory.hebb'")
+        check_whole(given["similarity_top_k"], "similarity_top_k", MAX_K)
         opening: Any = {name: given.pop(name) for name in OPENING if name in given}
         of_base = {name: given.pop(name) for name in _OF_BASE if name in given}
         if not isinstance(mine := given.get("vector_index"), VectorStoreIndex | None):
