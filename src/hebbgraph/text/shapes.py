@@ -18,7 +18,9 @@ of one dictionary lookup per word.
 from __future__ import annotations
 
 import re
-from itertools import chain
+from collections import Counter
+from collections.abc import Iterable
+from itertools import chain, islice
 from typing import NamedTuple
 
 import regex
@@ -28,6 +30,7 @@ from hebbgraph.text.syllables import SYLLABIC, is_function_syllable
 from hebbgraph.text.tokens import (
     ARTICLES,
     MAX_TOKEN_CHARACTERS,
+    STOP_WORDS,
     WORD_LISTS,
     WordCache,
     stop_words,
@@ -36,7 +39,14 @@ from hebbgraph.text.tokens import (
     word_sets,
 )
 
-__all__ = ["FILE_ENDING", "ShapedText", "dominant_language", "is_english", "shape_text"]
+__all__ = [
+    "FILE_ENDING",
+    "ShapedText",
+    "dominant_language",
+    "is_english",
+    "languages_of",
+    "shape_text",
+]
 
 _HEADING_CHARACTERS = 60
 
@@ -44,6 +54,7 @@ _ABBREVIATIONS, _LABELS = word_set("abbreviations"), word_set("labels")
 _OPENERS = frozenset(("will", "us", "it", "who"))
 
 _MARKERS = word_sets("markers")
+_SAMPLE = 200  # tokens by which a text tells its language
 _MIN_MARKERS = 3  # a text with this many distinct markers is English
 _WORDS_PER_MARKER = 20
 
@@ -252,6 +263,33 @@ def dominant_language(tokens: list[str]) -> str:
     best = max(counts, key=lambda name: counts[name])
     is_clear = counts["english"] < _MIN_MARKERS and counts[best] > max(1, counts["english"])
     return best if is_clear else "english"
+
+
+_INITIALS = frozenset("bcdfghjklmnpqrstvwxz")  # elided words, and variables in code
+_MOST_TIED = 4
+#: The languages that each function word or letter tells.
+_TELLS: dict[str, tuple[str, ...]] = {}
+for _lists in (STOP_WORDS, word_sets("function_words"), WORD_LISTS["letters"]):
+    for _language, _words in _lists.items():
+        for _word in set(_words) - _INITIALS:
+            _TELLS[_word] = (*_TELLS.get(_word, ()), _language)
+
+
+def languages_of(tokens: Iterable[str], text: str) -> list[str]:
+    """Return the language of a text by its function words and letters; several that tie, or none.
+
+    >>> languages_of("wat is de hoogste berg".split(), ""), languages_of(["berg"], "berg")
+    (['dutch'], [])
+    """
+    found = set(islice(tokens, _SAMPLE))
+    if not text.isascii():
+        found.update(char for char in set(text[: 10 * _SAMPLE].casefold()) if not char.isascii())
+    counts = Counter(chain.from_iterable(_TELLS[word] for word in found if word in _TELLS))
+    most = max(counts.values(), default=0)
+    if most == counts["english"]:
+        return ["english"] if most else []
+    best = sorted(name for name, n in counts.items() if n == most)
+    return best if len(best) <= _MOST_TIED and most * _WORDS_PER_MARKER >= len(found) else []
 
 
 def _end_lines(text: str) -> str:
