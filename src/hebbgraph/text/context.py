@@ -128,8 +128,9 @@ def text_words(tokens: list[list[str]], title: str, text: str, language: str) ->
     """
     words = [word for part in tokens for word in lexical_terms(part, language)]
     whole = f"{title} {text}" if title and text else title or text
-    spoken = [SYLLABIC] if is_syllabic(whole) else []
-    if spoken:
+    spoken: list[str] = []
+    if is_syllabic(whole):
+        spoken = [SYLLABIC]
         words += syllabic_terms(whole)
     elif language == AUTO:
         spoken = languages_of(chain.from_iterable(tokens), whole)

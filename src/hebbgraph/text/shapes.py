@@ -18,7 +18,6 @@ of one dictionary lookup per word.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable
 from itertools import chain, islice
 from typing import NamedTuple
@@ -259,20 +258,22 @@ def dominant_language(tokens: list[str]) -> str:
     >>> dominant_language("der hund und die katze sind nicht im haus".split())
     'german'
     """
-    counts = {name: len(markers.intersection(tokens)) for name, markers in _MARKERS.items()}
+    found = set(tokens)
+    counts = {name: len(markers & found) for name, markers in _MARKERS.items()}
     best = max(counts, key=lambda name: counts[name])
     is_clear = counts["english"] < _MIN_MARKERS and counts[best] > max(1, counts["english"])
     return best if is_clear else "english"
 
 
+_LISTS = [*STOP_WORDS.items(), *word_sets("function_words").items(), *WORD_LISTS["letters"].items()]
+_LANGUAGES = sorted({language for language, _ in _LISTS})
 _INITIALS = frozenset("bcdfghjklmnpqrstvwxz")  # elided words, and variables in code
 _MOST_TIED = 4
-#: The languages that each function word or letter tells.
-_TELLS: dict[str, tuple[str, ...]] = {}
-for _lists in (STOP_WORDS, word_sets("function_words"), WORD_LISTS["letters"]):
-    for _language, _words in _lists.items():
-        for _word in set(_words) - _INITIALS:
-            _TELLS[_word] = (*_TELLS.get(_word, ()), _language)
+#: The languages that a function word or letter tells, a byte each, so that words add up quickly.
+_TELLS: dict[str, int] = {}
+for _language, _words in _LISTS:
+    for _word in set(_words) - _INITIALS:
+        _TELLS[_word] = _TELLS.get(_word, 0) | 1 << 8 * _LANGUAGES.index(_language)
 
 
 def languages_of(tokens: Iterable[str], text: str) -> list[str]:
@@ -284,11 +285,12 @@ def languages_of(tokens: Iterable[str], text: str) -> list[str]:
     found = set(islice(tokens, _SAMPLE))
     if not text.isascii():
         found.update(char for char in set(text[: 10 * _SAMPLE].casefold()) if not char.isascii())
-    counts = Counter(chain.from_iterable(_TELLS[word] for word in found if word in _TELLS))
-    most = max(counts.values(), default=0)
-    if most == counts["english"]:
+    told = sum([_TELLS[word] for word in found if word in _TELLS])
+    counts = dict(zip(_LANGUAGES, told.to_bytes(len(_LANGUAGES), "little"), strict=True))
+    most = max(counts.values())
+    if not most or most == counts["english"]:
         return ["english"] if most else []
-    best = sorted(name for name, n in counts.items() if n == most)
+    best = [name for name, n in counts.items() if n == most]
     return best if len(best) <= _MOST_TIED and most * _WORDS_PER_MARKER >= len(found) else []
 
 
