@@ -162,9 +162,8 @@ def _forms(snapshot: Snapshot, tokens: list[str], text: str, language: str) -> d
     spellings = [tokens, [_UMLAUT.sub(r"\1", token) for token in tokens]]
     if not text.isascii():
         spellings.append(tokenize(text.lower().translate(_WRITTEN)))
-    spoken = languages_of(tokens, text) if language == AUTO else ["english"]
     own: set[str] = set()
-    if spoken != ["english"]:
+    if language == AUTO and (spoken := languages_of(tokens, text)) != ["english"]:
         labels = snapshot.find(TermKind.WORD, list(map(label, STEMMED)))
         df = {name: labels[label(name)].df for name in STEMMED if label(name) in labels}
         enough = {name for name, n in df.items() if n * _FEW >= snapshot.n_chunks}

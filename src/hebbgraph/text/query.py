@@ -32,7 +32,7 @@ __all__ = [
 
 SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？।؟])|\n+")
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_OTHER_SCRIPTS = ("russian", "greek", "arabic", "hindi", "korean")
+_OTHER_SCRIPTS = ("russian", "greek", "arabic", "hindi", "korean", "persian")
 _STOP_WORDS = STOP_WORDS | word_sets("function_words")
 #: What only asks, in scripts without spaces; longer phrases first.
 _ASKING = re.compile("|".join(sorted(WORD_LISTS["asking_unspaced"].split(), key=len)[::-1]))

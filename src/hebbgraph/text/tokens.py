@@ -195,7 +195,9 @@ AUTO = "auto"
 _DOUBLED = re.compile(r"(?<=([^aeiou]))\1$")
 _LEFT_OVER = dict.fromkeys(
     ("swedish", "danish", "norwegian"), re.compile(r"(?<=\w{3})(?:[ae]n|et|[nt])$")
-)
+) | {"portuguese": re.compile(r"(?<=\w\w)(?:es|[ao])$")}
+#: Last letters of a stem that change: "huis", "huizen"; "lápiz", "lápices"; "actif", "active"
+_LAST = str.maketrans("zcv", "ssf")
 _KOREAN = re.compile("[가-힣]+")
 _KOREAN_ENDING = re.compile(rf"(?<=\w\w)(?:{'|'.join(WORD_LISTS['korean_endings'].split())})$")
 
@@ -231,13 +233,16 @@ class _Terms:
         code = ord(word[0])
         script = next((name for low, high, name in _SCRIPTS if low <= code <= high), "")
         # Vowel signs of Devanagari are marks, for which isalpha() is False.
+        if script == "arabic" and word.startswith("ال"):  # or the stemmer keeps "ه" for "ة"
+            word = re.sub("ه$", "ة", word)
         if script in self._stemmers and (word.isalpha() or script == "hindi"):
             with self._lock:
                 stem: str = self._stemmers[script].stemWord(word) or word
                 if script != "english" or self._is_english:
                     return stem
                 # Without accents, one pass may leave an ending: "fermee", "ferme", "ferm".
-                return self._left_over.sub("", self._stemmers[script].stemWord(stem) or stem)
+                stem = self._left_over.sub("", self._stemmers[script].stemWord(stem) or stem)
+                return stem[:-1] + stem[-1:].translate(_LAST)
         return word
 
 
