@@ -159,7 +159,9 @@ def _trust(
 
 def _forms(snapshot: Snapshot, tokens: list[str], text: str, language: str) -> dict[str, set[str]]:
     """Return other terms of the words: in the languages of the index, and with written umlauts."""
-    spellings = [tokens, [_UMLAUT.sub(r"\1", token) for token in tokens]]
+    spellings = [tokens]
+    if (joined := " ".join(tokens)) != (other := _UMLAUT.sub(r"\1", joined)):
+        spellings.append(other.split(" "))
     if not text.isascii():
         spellings.append(tokenize(text.lower().translate(_WRITTEN)))
     own: set[str] = set()
@@ -169,6 +171,8 @@ def _forms(snapshot: Snapshot, tokens: list[str], text: str, language: str) -> d
         enough = {name for name, n in df.items() if n * _FEW >= snapshot.n_chunks}
         own = df.keys() & set(spoken) or enough
     forms: dict[str, set[str]] = {}
+    if not own and len(spellings) == 1:
+        return forms
     terms = lexical_terms(tokens, language)
     for spelt in spellings:
         for name in (language, *own):

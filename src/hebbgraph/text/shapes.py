@@ -28,20 +28,18 @@ from hebbgraph.text.characters import UNSPACED, bounded_words
 from hebbgraph.text.syllables import SYLLABIC, is_function_syllable
 from hebbgraph.text.tokens import (
     ARTICLES,
+    EVERY_STOP_WORD,
     MAX_TOKEN_CHARACTERS,
-    STOP_WORDS,
     WORD_LISTS,
     WordCache,
     stop_words,
     tokenize,
     word_set,
-    word_sets,
 )
 
 __all__ = [
     "FILE_ENDING",
     "ShapedText",
-    "dominant_language",
     "is_english",
     "languages_of",
     "shape_text",
@@ -52,7 +50,7 @@ _HEADING_CHARACTERS = 60
 _ABBREVIATIONS, _LABELS = word_set("abbreviations"), word_set("labels")
 _OPENERS = frozenset(("will", "us", "it", "who"))
 
-_MARKERS = word_sets("markers")
+_MARKERS = word_set("markers")
 _SAMPLE = 200  # tokens by which a text tells its language
 _MIN_MARKERS = 3  # a text with this many distinct markers is English
 _WORDS_PER_MARKER = 20
@@ -249,23 +247,10 @@ _ANALYSERS: dict[str, _Analyser] = {}
 def is_english(units: list[str]) -> bool:
     """Return whether a text has function words of English: one if short, else up to three."""
     enough = min(_MIN_MARKERS, 1 + len(units) // _WORDS_PER_MARKER)
-    return len(_MARKERS["english"].intersection(units)) >= enough
+    return len(_MARKERS.intersection(units)) >= enough
 
 
-def dominant_language(tokens: list[str]) -> str:
-    """Guess the language of a text in Latin script by its function words; English when unsure.
-
-    >>> dominant_language("der hund und die katze sind nicht im haus".split())
-    'german'
-    """
-    found = set(tokens)
-    counts = {name: len(markers & found) for name, markers in _MARKERS.items()}
-    best = max(counts, key=lambda name: counts[name])
-    is_clear = counts["english"] < _MIN_MARKERS and counts[best] > max(1, counts["english"])
-    return best if is_clear else "english"
-
-
-_LISTS = [*STOP_WORDS.items(), *word_sets("function_words").items(), *WORD_LISTS["letters"].items()]
+_LISTS = [*EVERY_STOP_WORD.items(), *WORD_LISTS["letters"].items()]
 _LANGUAGES = sorted({language for language, _ in _LISTS})
 _INITIALS = frozenset("bcdfghjklmnpqrstvwxz")  # elided words, and variables in code
 _MOST_TIED = 4

@@ -23,6 +23,7 @@ from hebbgraph.text.characters import UNSPACED, fold, is_unspaced
 
 __all__ = [
     "AUTO",
+    "EVERY_STOP_WORD",
     "MAX_TOKEN_CHARACTERS",
     "STOP_WORDS",
     "WORD_LISTS",
@@ -187,7 +188,7 @@ _SCRIPTS = (
     (0x0900, 0x097F, "hindi"),
 )
 #: In whose place other languages are stemmed that are not in Latin script.
-_SAME_SCRIPT = {"persian": "arabic", "nepali": "hindi"}
+_SAME_SCRIPT = {"nepali": "hindi"}
 _CODE_PART = re.compile(r"[-._&+#]+")
 #: The language of texts that each have their own; their words are stemmed as English, too.
 AUTO = "auto"
@@ -311,6 +312,7 @@ def lexical_terms(tokens: list[str], language: str = "english") -> list[str]:
 
 
 STOP_WORDS = word_sets("stop_words")
+EVERY_STOP_WORD = STOP_WORDS | word_sets("function_words")
 _CONTENT_ELSEWHERE = word_set("content_elsewhere") - STOP_WORDS["english"]
 _ANY_LANGUAGE = frozenset().union(*STOP_WORDS.values()) - _CONTENT_ELSEWHERE
 ARTICLES = frozenset(("the", "a", "an"))
