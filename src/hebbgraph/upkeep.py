@@ -27,6 +27,7 @@ from hebbgraph.store.meta import (
 from hebbgraph.store.postings import unpack_tags, unpack_words
 from hebbgraph.store.schema import TEXT_VERSION
 from hebbgraph.terms import TermKind
+from hebbgraph.text.context import label
 
 __all__ = ["problems", "rebuild", "statistics"]
 
@@ -182,6 +183,13 @@ def _counted(session: Session) -> Counts:
     return Counts(read_counts(session).changes, chunks, int(length), vectors, total)
 
 
+def _languages(session: Session) -> dict[str, int]:
+    """Return the languages of chunks, without English, and how many chunks each has."""
+    sql = "SELECT key, df FROM $term WHERE kind = ? AND key >= ? AND key < ? AND df > 0"
+    rows = session.rows(sql, int(TermKind.WORD), label(""), label("~"))
+    return {key.removeprefix(label("")): df for key, df in sorted(rows, key=lambda r: -r[1])}
+
+
 def statistics(session: Session) -> dict[str, JsonValue]:
     """Return what a namespace holds, in numbers."""
     counts = read_counts(session)
@@ -198,6 +206,7 @@ def statistics(session: Session) -> dict[str, JsonValue]:
         "tags_per_chunk": round(holders / max(counts.chunks, 1), 2),
         "words_per_chunk": round(counts.mean_length, 2),
         "vectors": counts.vectors,
+        "languages": _languages(session),
         "embedder": read_json(session, "embedder"),
         "lessons": int(session.meta.get("lessons", 0)),
         "trust": read_json(session, "trust"),

@@ -30,6 +30,7 @@ __all__ = [
     "portions",
     "read_postings",
     "remove_postings",
+    "united",
     "unpack_tags",
     "unpack_words",
 ]
@@ -75,6 +76,15 @@ class Postings(NamedTuple):
 
 
 EMPTY = Postings.decode(b"")
+
+
+def united(held: Sequence[Postings]) -> Postings:
+    """Return the chunks of any of some terms, each with its highest number."""
+    if len(held) == 1:
+        return held[0]
+    every = Postings(*map(np.concatenate, zip(*held, strict=True)))
+    ordered = every.take(np.lexsort((~every.numbers, every.rows)))
+    return ordered.take(np.unique(ordered.rows, return_index=True)[1])
 
 
 def read_postings(session: Session, terms: Iterable[int]) -> dict[int, Postings]:

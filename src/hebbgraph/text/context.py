@@ -11,15 +11,21 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import cache
+from itertools import chain
 from typing import Any
 from urllib.parse import unquote
 
-from hebbgraph.text.syllables import is_syllabic, syllabic_terms
-from hebbgraph.text.tokens import lexical_terms, tokenize
+import Stemmer
+
+from hebbgraph.text.shapes import languages_of
+from hebbgraph.text.syllables import SYLLABIC, is_syllabic, syllabic_terms
+from hebbgraph.text.tokens import AUTO, lexical_terms, tokenize
 
 __all__ = [
     "SEARCHED_FIELDS",
+    "STEMMED",
     "join_tokens",
+    "label",
     "searched_text",
     "text_words",
     "tokenize_texts",
@@ -112,11 +118,35 @@ def join_tokens(tokens: list[list[str]]) -> str:
 def text_words(tokens: list[list[str]], title: str, text: str, language: str) -> list[str]:
     """Return the words of a chunk, with repetitions; for Vietnamese, syllables with marks, too.
 
+    If texts have each their own language, words are stemmed as English, so that every phrase is
+    found, and again in the language of the text; a label says which one that is.
+
     >>> text_words(tokenize_texts("Chợ", "Bạn bán."), "Chợ", "Bạn bán.", "english")
     ['cho', 'ban', 'ban', 'chợ', 'bạn', 'bán', 'chợ_bạn', 'bạn_bán']
+    >>> text_words([["il", "ponte", "di", "brooklyn"]], "", "Il ponte di Brooklyn", AUTO)
+    ['il', 'pont', 'di', 'brooklyn', 'language:italian']
     """
     words = [word for part in tokens for word in lexical_terms(part, language)]
-    if title.isascii() and text.isascii():
-        return words
     whole = f"{title} {text}" if title and text else title or text
-    return [*words, *syllabic_terms(whole)] if is_syllabic(whole) else words
+    spoken: list[str] = []
+    if is_syllabic(whole):
+        spoken = [SYLLABIC]
+        words += syllabic_terms(whole)
+    elif language == AUTO:
+        spoken = languages_of(chain.from_iterable(tokens), whole)
+    if language != AUTO or spoken == ["english"]:
+        return words
+    own = set(words)
+    for name in STEMMED.intersection(spoken):
+        for part in tokens:
+            words += (word for word in lexical_terms(part, name) if word not in own)
+    return words + list(map(label, spoken))
+
+
+#: Languages that have a stemmer of their own.
+STEMMED = frozenset(Stemmer.algorithms())
+
+
+def label(language: str) -> str:
+    """Return the word that chunks in a language hold, which no text can contain."""
+    return f"language:{language}"
