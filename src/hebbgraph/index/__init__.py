@@ -94,7 +94,7 @@ class HebbianIndex(Closing, WritingVerbs, AskingVerbs, TeachingVerbs):
             database.close()
             raise
         folder = None if cache_dir is None else Path(cache_dir)
-        index = cls(database, str(path), namespace, used, embedder, tagger, folder, read_only)
+        index = cls(database, namespace, used, embedder, tagger, str(path), folder, read_only)
         if int(meta.get("text_version", TEXT_VERSION)) != TEXT_VERSION:
             index._stale_text = (
                 f"{path} was built by text rules {meta['text_version']}, this hebbgraph has "
