@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "DECIMALS",
     "Allowed",
     "BoolArray",
     "FloatArray",
@@ -34,6 +35,8 @@ IntArray: TypeAlias = NDArray[np.integer[Any]]
 Allowed: TypeAlias = Callable[[IntArray], BoolArray]
 """Returns which of some chunks take part."""
 
+#: Scores are compared to this many decimals, so that the order of sums does not matter.
+DECIMALS = 9
 #: Bounds the relative difference between sums of the same numbers in another order.
 _ROUNDING = 1e-12
 _TIES = 4  # a selection may grow to this many times its size to keep ties

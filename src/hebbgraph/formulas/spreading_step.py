@@ -209,7 +209,7 @@ class SpreadingStep:
         """Share of arriving mass that counts for the score; 1 if the query surely names a title."""
         return self.named + (1.0 - self.named) * self.parameters.unnamed_credit
 
-    def follow_links(self, chunks: IntArray, scores: FloatArray, confidence: float) -> list[Layer]:
+    def follow_links(self, chunks: IntArray, scores: FloatArray) -> list[Layer]:
         """Return the layers where the best chunks start and where links lead; none without flow."""
         p = self.parameters.links
         if not p.n_sources:
@@ -220,7 +220,7 @@ class SpreadingStep:
             return []
         sources = chunks[best].astype(np.int64)
         weight = (scores[best] / scores[best].max()) ** p.sharpness
-        mass = confidence * self._credit * weight / weight.sum()
+        mass = self.evidence.confidence * self._credit * weight / weight.sum()
         flows = follow_links(
             self.view, sources, mass, self.evidence, p, cut=self.cut, allowed=self.allowed
         )

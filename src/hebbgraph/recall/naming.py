@@ -19,11 +19,11 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.arrays import IntArray, places_in
+from hebbgraph.arrays import DECIMALS, IntArray, places_in
 from hebbgraph.formulas.activation import Activation
 from hebbgraph.recall.question import Question
 from hebbgraph.recall.snapshot import Snapshot
-from hebbgraph.recall.words import DECIMALS, first_by_id
+from hebbgraph.recall.words import first_by_id
 
 __all__ = ["show_named"]
 

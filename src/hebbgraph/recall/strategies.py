@@ -190,8 +190,6 @@ def _spread(request: Request) -> Activation:
         parameters=SpreadingParameters(graph_weight=request.shares[1]),
         allowed=request.allowed,
         cue_trust=np.array([question.trust.get(cue.id, 1.0) for cue in known]),
-        confidence=evidence.confidence,
-        share_held=evidence.share_held,
     )
     return show_named(activation, request.snapshot, question)
 

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.arrays import Allowed, BoolArray, IntArray, highest, is_in_sorted
+from hebbgraph.arrays import DECIMALS, Allowed, BoolArray, IntArray, highest, is_in_sorted
 from hebbgraph.errors import DamagedIndexError
 from hebbgraph.formulas.bm25 import K1, idf, length_norms, term_scores
 from hebbgraph.recall.snapshot import Snapshot
@@ -27,8 +27,6 @@ __all__ = ["WordSearch", "first_by_id"]
 
 #: Words of more chunks than this are read block by block, if few chunks are still looked up.
 _COMMON = 8192
-#: Scores are compared to this many decimals, so that the order of sums does not matter.
-DECIMALS = 9
 #: Scores that differ by less may be equal once they are rounded.
 _MARGIN = 1e-6
 
