@@ -136,9 +136,7 @@ def _entitle(term: Any) -> None:
 
 def _drop(element: Any) -> None:
     if element.getparent() is not None:
-        element.drop_tree() if hasattr(element, "drop_tree") else element.getparent().remove(
-            element
-        )
+        element.drop_tree()
 
 
 def _letters(element: Any) -> int:

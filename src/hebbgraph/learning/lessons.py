@@ -25,7 +25,7 @@ __all__ = [
     "LessonRow",
     "chosen_lessons",
     "count_resting",
-    "cue_on_path",
+    "cue_number",
     "insert_lesson",
     "lessons_of",
     "lessons_on",
@@ -98,22 +98,11 @@ def question_key(words: Iterable[str]) -> str:
     return hashlib.blake2b(joined.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
-def cue_of_word(word: str) -> int:
-    """Return the number of a word's cue: learned edges outlive terms, so terms have no say."""
-    return _number(b"w", word)
+def cue_number(kind: bytes, text: str) -> int:
+    """Return the number of a cue: ``b"w"`` for a word, ``b"t"`` for a tag, ``b"p"`` on a path.
 
-
-def cue_of_tag(key: str) -> int:
-    """Return the number of a tag's cue."""
-    return _number(b"t", key)
-
-
-def cue_on_path(key: str) -> int:
-    """Return the number of a tag over which activation spread."""
-    return _number(b"p", key)
-
-
-def _number(kind: bytes, text: str) -> int:
+    Learned edges outlive terms, so terms have no say.
+    """
     data = text.encode("utf-8", "surrogatepass")
     digest = hashlib.blake2b(data, digest_size=8, person=kind).digest()
     return int.from_bytes(digest, "little", signed=True)
@@ -121,14 +110,14 @@ def _number(kind: bytes, text: str) -> int:
 
 def question_cues(words: Mapping[str, float], tags: Mapping[str, float]) -> Cues:
     """Return a question as a vector of unit length over words and tags, by squared weights."""
-    squares = {cue_of_word(word): weight for word, weight in words.items()}
-    squares |= {cue_of_tag(tag): _TAG**2 * weight for tag, weight in tags.items()}
+    squares = {cue_number(b"w", word): weight for word, weight in words.items()}
+    squares |= {cue_number(b"t", tag): _TAG**2 * weight for tag, weight in tags.items()}
     return _unit(squares)
 
 
 def path_cues(active: Mapping[str, float]) -> Cues:
     """Return the tags over which activation spread as a vector of unit length."""
-    return _unit({cue_on_path(tag): mass**2 for tag, mass in active.items()})
+    return _unit({cue_number(b"p", tag): mass**2 for tag, mass in active.items()})
 
 
 def _unit(squares: Mapping[int, float]) -> Cues:
