@@ -12,7 +12,7 @@ before.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -26,10 +26,11 @@ __all__ = [
     "EMPTY",
     "Postings",
     "add_postings",
-    "pack_tags",
+    "pack_pairs",
     "portions",
     "read_postings",
     "remove_postings",
+    "unpack_pairs",
     "unpack_tags",
     "unpack_words",
 ]
@@ -194,10 +195,16 @@ def portions(values: list[Any], size: int) -> Iterator[list[Any]]:
         yield values[start : start + size]
 
 
-def pack_tags(roles: Mapping[int, int]) -> bytes:
-    """Return the roles of a chunk's tags as the column ``tags`` holds them."""
-    terms = sorted(roles)
-    return struct.pack(f"<{len(terms)}i", *terms) + bytes(roles[term] for term in terms)
+def pack_pairs(pairs: Sequence[tuple[int, int]]) -> bytes:
+    """Return terms, each with a role or the code of a proposal, as a column of bytes."""
+    terms, codes = zip(*pairs, strict=True) if pairs else ((), ())
+    return struct.pack(f"<{len(terms)}i", *terms) + bytes(codes)
+
+
+def unpack_pairs(data: bytes) -> list[tuple[int, int]]:
+    """Return the pairs of a column ``tags`` or ``proposed``."""
+    terms, codes = unpack_tags(data)
+    return list(zip(terms.tolist(), codes.tolist(), strict=True))
 
 
 def unpack_tags(data: bytes) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
