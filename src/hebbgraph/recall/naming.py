@@ -104,11 +104,7 @@ def _titles(snapshot: Snapshot, chunks: IntArray) -> list[list[str]]:
 
 
 def _is_part(part: str, whole: str) -> bool:
-    """Return whether the words of one key are some, but not all, of the words of another.
-
-    >>> _is_part("fenn mill", "ash fenn mill"), _is_part("mill", "mill"), _is_part("mi", "a mill")
-    (True, False, False)
-    """
+    """Return whether the words of one key are some, but not all, of the words of another."""
     return part != whole and f" {part} " in f" {whole} "
 
 

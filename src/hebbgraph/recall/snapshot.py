@@ -17,7 +17,6 @@ from hebbgraph.arrays import BoolArray, FloatArray, IntArray
 from hebbgraph.errors import DamagedIndexError
 from hebbgraph.filters import Rows, rows_passing
 from hebbgraph.records import plain
-from hebbgraph.store.chunks import ids_of
 from hebbgraph.store.database import Cache, Caches, Session
 from hebbgraph.store.meta import Counts, read_counts
 from hebbgraph.store.postings import EMPTY, Postings, read_postings, unpack_tags
@@ -205,7 +204,7 @@ class Snapshot:
         """Return the :class:`~hebbgraph.terms.TermKind` of each tag."""
         return np.array([term.kind for term, _ in self._info(tags)], np.int64)
 
-    # -- postings and ids ---------------------------------------------------------------
+    # -- postings ---------------------------------------------------------------
 
     def postings(self, terms: Iterable[int]) -> dict[int, Postings]:
         """Return the postings of terms."""
@@ -216,11 +215,3 @@ class Snapshot:
             return dict.fromkeys(missing, EMPTY) | found
 
         return self.cache.known("postings", terms, read, 400)
-
-    def is_cached(self, term: int) -> bool:
-        """Return whether the postings of a term are in memory."""
-        return term in self.cache.tables["postings"]
-
-    def ids(self, rows: IntArray) -> dict[int, str]:
-        """Return the ids of chunks."""
-        return ids_of(self.session, rows.tolist())

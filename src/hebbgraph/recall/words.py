@@ -19,6 +19,7 @@ from hebbgraph.arrays import DECIMALS, Allowed, BoolArray, IntArray, highest, is
 from hebbgraph.errors import DamagedIndexError
 from hebbgraph.formulas.bm25 import K1, idf, length_norms, term_scores
 from hebbgraph.recall.snapshot import Snapshot
+from hebbgraph.store.chunks import ids_of
 from hebbgraph.store.postings import Postings
 from hebbgraph.store.terms import Term
 from hebbgraph.terms import TermKind
@@ -88,7 +89,7 @@ class WordSearch:
 
     def _blocks(self, term: Term, rows: IntArray) -> Postings:
         """Read only the blocks of a term in which some rows would be."""
-        if self.snapshot.is_cached(term.id) or term.df <= _COMMON:
+        if term.id in self.snapshot.cache.tables["postings"] or term.df <= _COMMON:
             return self.snapshot.postings([term.id])[term.id]
         session = self.snapshot.session
         places = session.rows(
@@ -173,7 +174,7 @@ def first_by_id(
         tied = tied[(scores[at[tied]] == scores[at[-1:]]) & (len(at) > n)]
     if len(tied):
         places = np.unique(np.concatenate((tied, tied + 1)))
-        ids = snapshot.ids(rows[at[places]])
+        ids = ids_of(snapshot.session, rows[at[places]].tolist())
         known = [ids.get(row, "") for row in rows[at].tolist()]  # "" for one that is not there
         order = sorted(places.tolist(), key=lambda i: (-scores[at[i]], known[i]))
         at[places] = at[order]
