@@ -17,6 +17,7 @@ from hebbgraph.arrays import BoolArray, FloatArray, IntArray
 from hebbgraph.errors import DamagedIndexError
 from hebbgraph.filters import Rows, rows_passing
 from hebbgraph.records import plain
+from hebbgraph.store.chunks import ids_of
 from hebbgraph.store.database import Cache, Caches, Session
 from hebbgraph.store.meta import Counts, read_counts
 from hebbgraph.store.postings import EMPTY, Postings, read_postings, unpack_tags
@@ -204,7 +205,7 @@ class Snapshot:
         """Return the :class:`~hebbgraph.terms.TermKind` of each tag."""
         return np.array([term.kind for term, _ in self._info(tags)], np.int64)
 
-    # -- postings ---------------------------------------------------------------
+    # -- postings and ids ---------------------------------------------------------------
 
     def postings(self, terms: Iterable[int]) -> dict[int, Postings]:
         """Return the postings of terms."""
@@ -215,3 +216,7 @@ class Snapshot:
             return dict.fromkeys(missing, EMPTY) | found
 
         return self.cache.known("postings", terms, read, 400)
+
+    def ids(self, rows: IntArray) -> dict[int, str]:
+        """Return the ids of chunks."""
+        return ids_of(self.session, rows.tolist())

@@ -19,7 +19,6 @@ from hebbgraph.arrays import DECIMALS, Allowed, BoolArray, IntArray, highest, is
 from hebbgraph.errors import DamagedIndexError
 from hebbgraph.formulas.bm25 import K1, idf, length_norms, term_scores
 from hebbgraph.recall.snapshot import Snapshot
-from hebbgraph.store.chunks import ids_of
 from hebbgraph.store.postings import Postings
 from hebbgraph.store.terms import Term
 from hebbgraph.terms import TermKind
@@ -174,7 +173,7 @@ def first_by_id(
         tied = tied[(scores[at[tied]] == scores[at[-1:]]) & (len(at) > n)]
     if len(tied):
         places = np.unique(np.concatenate((tied, tied + 1)))
-        ids = ids_of(snapshot.session, rows[at[places]].tolist())
+        ids = snapshot.ids(rows[at[places]])
         known = [ids.get(row, "") for row in rows[at].tolist()]  # "" for one that is not there
         order = sorted(places.tolist(), key=lambda i: (-scores[at[i]], known[i]))
         at[places] = at[order]
