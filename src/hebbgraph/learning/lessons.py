@@ -191,7 +191,7 @@ def lessons_of(session: Session, ids: list[str]) -> list[LessonRow]:
 
 
 def chosen_lessons(session: Session, chosen: Mapping[str, Any]) -> list[LessonRow]:
-    """Return the lessons of an id, an actor and a span of time, or all, from first to last."""
+    """Return the lessons that fit all that is chosen, from first to last."""
     conditions = {
         "lesson": "id = ?",
         "actor": "actor = ?",
@@ -203,5 +203,11 @@ def chosen_lessons(session: Session, chosen: Mapping[str, Any]) -> list[LessonRo
     wanted = [name for name in conditions if chosen.get(name) is not None]
     where = " AND ".join(["1 = 1", *(conditions[name] for name in wanted)])
     sql = f"SELECT {_COLUMNS} FROM $lesson WHERE {where} ORDER BY seq"
-    values = {**chosen, "chunk": f"{json.dumps(chosen.get('chunk'), ensure_ascii=False)}: "}
-    return [read_lesson(row) for row in session.rows(sql, *(values[name] for name in wanted))]
+    chunk = chosen.get("chunk")
+    values = {**chosen, "chunk": f"{json.dumps(chunk, ensure_ascii=False)}: "}
+    rows = map(read_lesson, session.rows(sql, *(values[name] for name in wanted)))
+    return [
+        row
+        for row in rows
+        if chunk is None or chunk in row.body["cited"] or chunk in row.body["rejected"]
+    ]

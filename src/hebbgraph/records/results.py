@@ -186,9 +186,6 @@ class Recall(Record):
     def __len__(self) -> int:
         return len(self.hits)
 
-    def __bool__(self) -> bool:
-        return bool(self.hits)
-
     @overload
     def __getitem__(self, key: int | str) -> Hit: ...
     @overload
