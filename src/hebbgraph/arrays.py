@@ -13,21 +13,6 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "DECIMALS",
-    "Allowed",
-    "BoolArray",
-    "FloatArray",
-    "IntArray",
-    "highest",
-    "is_in_sorted",
-    "place_in",
-    "places_in",
-    "sum_by",
-    "top_n",
-    "top_n_per_owner",
-]
-
 BoolArray: TypeAlias = NDArray[np.bool_]
 FloatArray: TypeAlias = NDArray[np.floating[Any]]
 IntArray: TypeAlias = NDArray[np.integer[Any]]

@@ -28,8 +28,6 @@ from hebbgraph.store.postings import unpack_tags, unpack_words
 from hebbgraph.store.schema import TEXT_VERSION
 from hebbgraph.terms import TermKind
 
-__all__ = ["problems", "rebuild", "statistics"]
-
 _PAGE = 4000
 _CHUNKS = "SELECT row FROM $chunk WHERE row > ? ORDER BY row"
 _COLUMNS = "row, id, document_id, title, text, metadata, given, digest, length, proposed"

@@ -27,8 +27,6 @@ from hebbgraph.errors import ParameterError
 from hebbgraph.protocols import Closing
 from hebbgraph.records import Lesson, Recall
 
-__all__ = ["Learner", "TeachableIndex"]
-
 logger = logging.getLogger(__name__)
 
 #: Seconds until a verdict is tried again.

@@ -31,8 +31,6 @@ try:
 except ImportError:  # Windows
     resource = None  # type: ignore[assignment]
 
-__all__ = ["can_convert", "serve"]
-
 #: Markdown with private marks (:mod:`hebbgraph.documents.markup`), and a declared title.
 Converted = tuple[str, str]
 

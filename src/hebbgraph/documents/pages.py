@@ -12,8 +12,6 @@ from lxml import etree
 
 from hebbgraph.errors import ConversionError
 
-__all__ = ["read_html", "read_pdf"]
-
 _NEVER = (
     "script|style|noscript|template|iframe|svg|canvas|form|button|select|input|nav|footer|dialog"
 )

@@ -70,8 +70,6 @@ from hebbgraph.formulas.paths import Layer, Path, strongest_path
 from hebbgraph.formulas.spreading_step import SpreadingParameters, SpreadingStep
 from hebbgraph.terms import IncidenceView
 
-__all__ = ["Activation", "SpreadingParameters", "spread"]
-
 
 @dataclass(frozen=True)
 class Activation:

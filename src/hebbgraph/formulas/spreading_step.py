@@ -24,8 +24,6 @@ from hebbgraph.formulas.links import LinkParameters, follow_links
 from hebbgraph.formulas.paths import Flows, Layer
 from hebbgraph.terms import IncidenceView, TermKind
 
-__all__ = ["SpreadingParameters", "SpreadingStep"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class SpreadingParameters:

@@ -24,8 +24,6 @@ from hebbgraph.upkeep import problems, statistics
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["AskingVerbs"]
-
 
 class AskingVerbs(OpenNamespace):
     """What the index holds."""

@@ -14,8 +14,6 @@ from hebbgraph.ingest.loading import Loader
 from hebbgraph.recall.pipeline import RecallVerbs
 from hebbgraph.store.vectors import VectorCache
 
-__all__ = ["OpenNamespace", "in_thread", "listed"]
-
 R = TypeVar("R")
 
 

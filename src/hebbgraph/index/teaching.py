@@ -15,8 +15,6 @@ from hebbgraph.learning.fitting import evaluate, fit_if_due
 from hebbgraph.records import Evaluation, Lesson, Recall, storable
 from hebbgraph.records.base import check_name
 
-__all__ = ["TeachingVerbs"]
-
 
 class TeachingVerbs(OpenNamespace):
     """``reinforce``, ``forget``, ``lessons`` and their kin."""

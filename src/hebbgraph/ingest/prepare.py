@@ -16,8 +16,6 @@ from hebbgraph.text.candidates import proposals
 from hebbgraph.text.context import join_tokens, searched_text, text_words, tokenize_texts
 from hebbgraph.text.references import named_by_links
 
-__all__ = ["GIVEN", "TITLE", "WORTH", "Prepared", "prepare"]
-
 TITLE, GIVEN, OTHER, OPENER, CAPITAL, NOUN = range(6)
 _CODES = {
     "title": TITLE,

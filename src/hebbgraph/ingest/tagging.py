@@ -53,8 +53,6 @@ from hebbgraph.text.matching import Phrases, possible_phrases
 from hebbgraph.text.references import Link, links_of
 from hebbgraph.text.tokens import lexical_terms
 
-__all__ = ["complete", "is_complete"]
-
 #: A phrase is looked for in the chunks that hold these of its words, the rarest.
 _RAREST_WORDS = 3
 #: From this many chunks on, phrases are looked up in memory first.

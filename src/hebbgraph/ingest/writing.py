@@ -35,8 +35,6 @@ from hebbgraph.store.postings import (
 from hebbgraph.store.terms import MIN_PROPOSALS, count_held, drop_unused, number_terms, terms_by_id
 from hebbgraph.terms import TermKind
 
-__all__ = ["MOST_HOLDERS", "write_batch", "write_derived"]
-
 #: A phrase whose rarest word stands in more chunks than this is no mention. It would be a hub, and
 #: this bounds how many chunks are matched again when a phrase becomes known.
 MOST_HOLDERS = 1000

@@ -20,8 +20,6 @@ from hebbgraph.store.database import Session
 from hebbgraph.store.meta import read_counts, write_counts, write_meta
 from hebbgraph.store.postings import Blocks
 
-__all__ = ["EDGE", "add_lessons", "own_weights", "remove_lessons"]
-
 EDGE = np.dtype([("row", "<i4"), ("weight", "<i8")])  # from a cue to the text of this number
 _CUES = "SELECT DISTINCT cue AS id FROM $learned WHERE cue = ANY(?)"
 _EDGES = Blocks("$learned", "cue", _CUES, EDGE)

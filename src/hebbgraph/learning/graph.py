@@ -20,8 +20,6 @@ from hebbgraph.store.terms import Term, find_terms, terms_by_id
 from hebbgraph.terms import Role, TermKind
 from hebbgraph.text.tokens import display, phrase_key
 
-__all__ = ["cooccurrence", "find_tags", "neighbors", "referring"]
-
 _PAGE = 5000
 
 

@@ -19,22 +19,6 @@ from numpy.typing import NDArray
 from hebbgraph.formulas.votes import Statement
 from hebbgraph.store.database import Session
 
-__all__ = [
-    "UNIT",
-    "Cues",
-    "LessonRow",
-    "chosen_lessons",
-    "count_resting",
-    "cue_number",
-    "insert_lesson",
-    "lessons_of",
-    "lessons_on",
-    "living",
-    "path_cues",
-    "question_cues",
-    "question_key",
-]
-
 #: One unit of a learned weight. Whole numbers add up to the same in any order.
 UNIT = 2.0**-30
 #: Weight of a tag among the cues: its words are cues, too.

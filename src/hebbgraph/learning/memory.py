@@ -26,16 +26,6 @@ from hebbgraph.learning.folding import CITED, EDGE, PATH, REJECTED
 from hebbgraph.learning.lessons import UNIT, Cues
 from hebbgraph.store.database import Cache, Session
 
-__all__ = [
-    "Memory",
-    "Products",
-    "add_memory",
-    "evidence_of",
-    "products",
-    "remember",
-    "share_taught",
-]
-
 #: How many chunks that search did not find lessons bring, at most.
 _MOST_BROUGHT = 64
 #: Of the texts to which cues lead, read so many; cues that lead to more texts say nothing.

@@ -29,9 +29,6 @@ from hebbgraph.settings import Settings
 from hebbgraph.store.chunks import chunks_by_id
 from hebbgraph.store.database import Database, Session
 
-__all__ = ["digests_of", "export_lessons", "forget", "import_lessons", "keep", "kept",
-           "listed_lessons", "rated", "reinforce", "why_nothing"]  # fmt: skip
-
 _LISTED = "recall", "question", "cited", "rejected", "shown", "weight", "trusted", "reason"
 #: A lesson is in force if a chunk that it names is believed this far.
 _BELIEVED = 0.25

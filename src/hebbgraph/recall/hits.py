@@ -18,8 +18,6 @@ from hebbgraph.store.chunks import StoredChunk, chunks_by_row, loaded
 from hebbgraph.text.query import function_words
 from hebbgraph.text.tokens import display, lexical_terms, tokenize
 
-__all__ = ["cut", "filled_up", "make_hits", "numbered", "where_callable"]
-
 _PAGE = 500
 
 

@@ -25,8 +25,6 @@ from hebbgraph.recall.question import Question
 from hebbgraph.recall.snapshot import Snapshot
 from hebbgraph.recall.words import first_by_id
 
-__all__ = ["show_named"]
-
 #: One passage of each named title is among this many hits.
 _FIRST = 3
 #: Of passages with the same title, check this many of the best.

@@ -35,8 +35,6 @@ from hebbgraph.store.meta import read_json
 from hebbgraph.store.vectors import VectorCache
 from hebbgraph.text.query import usable_question
 
-__all__ = ["RecallVerbs", "Where"]
-
 Where: TypeAlias = Mapping[str, Any] | Callable[[Chunk], bool] | None
 #: Larger scores of seeds are scaled, so that their differences stay finite.
 _LARGE_SCORE = 1e100

@@ -25,8 +25,6 @@ from hebbgraph.store.terms import Term, find_terms, terms_by_id
 from hebbgraph.terms import Role, TermKind
 from hebbgraph.text.tokens import phrase_key
 
-__all__ = ["Snapshot"]
-
 #: A phrase of more than one in this many chunks tells nothing apart, in a corpus of more than
 #: _COMMON_SHARE * _COMMON_MIN chunks.
 _COMMON_SHARE, _COMMON_MIN = 4, 20

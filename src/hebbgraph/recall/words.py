@@ -23,8 +23,6 @@ from hebbgraph.store.postings import Postings
 from hebbgraph.store.terms import Term
 from hebbgraph.terms import TermKind
 
-__all__ = ["WordSearch", "first_by_id"]
-
 #: Words of more chunks than this are read block by block, if few chunks are still looked up.
 _COMMON = 8192
 #: Scores that differ by less may be equal once they are rounded.

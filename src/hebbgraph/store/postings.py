@@ -22,20 +22,6 @@ from numpy.typing import NDArray
 from hebbgraph.arrays import IntArray
 from hebbgraph.store.database import Session
 
-__all__ = [
-    "EMPTY",
-    "Blocks",
-    "Postings",
-    "add_postings",
-    "pack_pairs",
-    "portions",
-    "read_postings",
-    "remove_postings",
-    "unpack_pairs",
-    "unpack_tags",
-    "unpack_words",
-]
-
 RECORD = np.dtype([("row", "<i4"), ("number", "u1"), ("role", "u1")])
 _BLOCK = 1280  # records; of postings, with its row, a block fills a page of the database
 _TAIL = 256  # records of a last block that still grows

@@ -6,8 +6,6 @@
 
 from __future__ import annotations
 
-__all__ = ["LONG", "SCHEMA_VERSION", "TABLES", "TEXT_VERSION", "create_statements"]
-
 SCHEMA_VERSION = 1
 #: The rules by which texts become terms. Increase it with each rule that changes.
 TEXT_VERSION = 1

@@ -32,8 +32,6 @@ from hebbgraph.store.database import Database, Session, pages
 from hebbgraph.store.forks import GATE
 from hebbgraph.store.meta import read_counts, read_json
 
-__all__ = ["ExactSearch", "VectorCache"]
-
 logger = logging.getLogger(__name__)
 
 _HEADER = 4096  # bytes
