@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from array_view import ArrayView
 
-from hebbgraph.formulas.activation import Activation, SpreadingParameters, spread
+from hebbgraph.formulas.activation import Activation, spread
 from hebbgraph.formulas.evidence import Evidence
+from hebbgraph.formulas.spreading_step import SpreadingParameters
 
 ONE_STEP = SpreadingParameters(
     n_seeds=1,

@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive_spreading import naive_spread
 
-from hebbgraph.formulas.activation import Activation, SpreadingParameters, spread
+from hebbgraph.formulas.activation import Activation, spread
 from hebbgraph.formulas.evidence import Evidence
+from hebbgraph.formulas.spreading_step import SpreadingParameters
 
 N_TAGS = 8
 
