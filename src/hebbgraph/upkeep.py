@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import JsonValue
 
 from hebbgraph.arrays import IntArray
-from hebbgraph.ingest.prepare import prepare, unpack_proposed
+from hebbgraph.ingest.prepare import prepare
 from hebbgraph.ingest.tagging import complete, is_complete
 from hebbgraph.ingest.writing import write_derived
 from hebbgraph.records import text_digest
@@ -28,8 +28,6 @@ from hebbgraph.store.postings import unpack_tags, unpack_words
 from hebbgraph.store.schema import TEXT_VERSION
 from hebbgraph.terms import TermKind
 from hebbgraph.text.context import label
-
-__all__ = ["problems", "rebuild", "statistics"]
 
 _PAGE = 4000
 _CHUNKS = "SELECT row FROM $chunk WHERE row > ? ORDER BY row"
@@ -117,12 +115,12 @@ def _chunks_of(session: Session, same: IntArray | None) -> Iterator[tuple[object
         for row, *fact in session.rows(sql, [row for row, *_ in page]):
             facts.setdefault(row, Counter())[tuple(fact)] += 1
         for row, length, proposed, words, packed in page:
-            pairs = np.array(unpack_proposed(proposed), np.int64).reshape(-1, 2)
+            phrases, codes = unpack_tags(proposed)
             tags, roles = unpack_tags(packed or b"")
             yield (
                 row,
                 length,
-                sorted(zip(_mapped(pairs[:, 0], same), pairs[:, 1].tolist(), strict=True)),
+                sorted(zip(_mapped(phrases, same), codes.tolist(), strict=True)),
                 sorted(_mapped(unpack_words(words or b""), same)),
                 sorted(zip(_mapped(tags, same), roles.tolist(), strict=True)),
                 facts.get(row),

@@ -16,7 +16,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.arrays import Allowed, BoolArray, IntArray, highest, is_in_sorted
+from hebbgraph.arrays import DECIMALS, Allowed, BoolArray, IntArray, highest, is_in_sorted
 from hebbgraph.errors import DamagedIndexError
 from hebbgraph.formulas.bm25 import K1, idf, length_norms, term_scores
 from hebbgraph.recall.snapshot import Snapshot
@@ -24,12 +24,8 @@ from hebbgraph.store.postings import Postings, united
 from hebbgraph.store.terms import Term
 from hebbgraph.terms import TermKind
 
-__all__ = ["WordSearch", "first_by_id"]
-
 #: Words of more chunks than this are read block by block, if few chunks are still looked up.
 _COMMON = 8192
-#: Scores are compared to this many decimals, so that the order of sums does not matter.
-DECIMALS = 9
 #: Scores that differ by less may be equal once they are rounded.
 _MARGIN = 1e-6
 
@@ -111,7 +107,7 @@ class WordSearch:
         return united([self._blocks_of(term, rows) for term in self.terms[word]])
 
     def _blocks_of(self, term: Term, rows: IntArray) -> Postings:
-        if self.snapshot.is_cached(term.id) or term.df <= _COMMON:
+        if term.id in self.snapshot.cache.tables["postings"] or term.df <= _COMMON:
             return self.snapshot.postings([term.id])[term.id]
         session = self.snapshot.session
         places = session.rows(
