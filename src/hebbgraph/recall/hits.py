@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import chain
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from hebbgraph.recall.strategies import Ranking, Request
 from hebbgraph.recall.words import DECIMALS, first_by_id
 from hebbgraph.records import Chunk, Hit, PathStep, Recall
 from hebbgraph.store.chunks import StoredChunk, chunks_by_row, loaded
+from hebbgraph.text.compounds import compounds
 from hebbgraph.text.query import function_words
 from hebbgraph.text.tokens import display, lexical_terms, tokenize
 
@@ -116,7 +118,8 @@ def _spelled(request: Request) -> dict[str, str]:
     language = request.settings.language
     ignored = function_words(language)
     spelled: dict[str, str] = {}
-    for token in tokenize(request.question.text):
+    text = request.question.text
+    for token in [*tokenize(text), *chain.from_iterable(c.tokens for c in compounds(text))]:
         if token not in ignored:
             for word in lexical_terms([token], language):
                 spelled.setdefault(word, token)

@@ -15,6 +15,7 @@ from hebbgraph.recall.words import WordSearch
 from hebbgraph.records import Cue
 from hebbgraph.store.terms import Term
 from hebbgraph.terms import TermKind
+from hebbgraph.text.compounds import compounds
 from hebbgraph.text.matching import Phrases, possible_phrases
 from hebbgraph.text.query import query_terms, says_nothing
 from hebbgraph.text.syllables import is_syllabic, syllabic_terms
@@ -89,6 +90,9 @@ def read_question(
         words = _known_marks(text, search, language)
         search = WordSearch(snapshot, words)
     frequencies = {word: search.frequency(word) for word in words}
+    for word in _other_spellings(text, tokens, language):
+        if not frequencies.get(word, 1):
+            del words[word], frequencies[word]
     cues = _cues(snapshot, tokens)
     trust = _trust(snapshot, cues, frequencies, text, language)
     for tag in tags:
@@ -142,6 +146,21 @@ def _trust(
         if cue.key not in capitals:
             trust[cue.id] *= cue.keyphraseness
     return trust
+
+
+def _other_spellings(text: str, tokens: Sequence[str], language: str) -> set[str]:
+    """Return the words of wholes whose parts say the same, as "basketsession" of "BasketSession".
+
+    A code that the question writes itself, as "gpt4", says more than its parts.
+    """
+    wholes = [
+        compound.whole
+        for compound in compounds(text)
+        if not compound.exact
+        and compound.parts
+        and not (compound.whole in tokens and any(map(str.isdigit, compound.whole)))
+    ]
+    return set(lexical_terms(wholes, language))
 
 
 def _known_marks(text: str, search: WordSearch, language: str) -> dict[str, float]:

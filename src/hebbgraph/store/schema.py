@@ -10,7 +10,7 @@ __all__ = ["LONG", "SCHEMA_VERSION", "TABLES", "TEXT_VERSION", "create_statement
 
 SCHEMA_VERSION = 1
 #: The rules by which texts become terms. Increase it with each rule that changes.
-TEXT_VERSION = 1
+TEXT_VERSION = 2
 #: Characters of a text in metadata. Longer ones are not indexed: PostgreSQL cannot.
 LONG = 300
 

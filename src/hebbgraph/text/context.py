@@ -11,9 +11,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import cache
+from itertools import chain
 from typing import Any
 from urllib.parse import unquote
 
+from hebbgraph.text.compounds import compounds
 from hebbgraph.text.syllables import is_syllabic, syllabic_terms
 from hebbgraph.text.tokens import lexical_terms, tokenize
 
@@ -110,13 +112,20 @@ def join_tokens(tokens: list[list[str]]) -> str:
 
 
 def text_words(tokens: list[list[str]], title: str, text: str, language: str) -> list[str]:
-    """Return the words of a chunk, with repetitions; for Vietnamese, syllables with marks, too.
+    """Return the words of a chunk, with repetitions, and of its compounds what these lack.
+
+    For Vietnamese, there are syllables with marks, too.
 
     >>> text_words(tokenize_texts("Chợ", "Bạn bán."), "Chợ", "Bạn bán.", "english")
     ['cho', 'ban', 'ban', 'chợ', 'bạn', 'bán', 'chợ_bạn', 'bạn_bán']
     """
     words = [word for part in tokens for word in lexical_terms(part, language)]
-    if title.isascii() and text.isascii():
+    whole = f"{title}\n\n{text}" if title and text else title or text
+    if found := compounds(whole):
+        known = set(words)
+        tokens_of = list(chain.from_iterable(compound.tokens for compound in found))
+        terms = dict.fromkeys(lexical_terms(tokens_of, language))
+        words += (term for term in terms if term not in known)
+    if whole.isascii():
         return words
-    whole = f"{title} {text}" if title and text else title or text
     return [*words, *syllabic_terms(whole)] if is_syllabic(whole) else words

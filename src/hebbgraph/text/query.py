@@ -9,6 +9,7 @@ from functools import cache
 from itertools import islice
 
 from hebbgraph.records.base import MAX_QUESTION
+from hebbgraph.text.compounds import compounds
 from hebbgraph.text.syllables import is_syllabic, syllabic_terms
 from hebbgraph.text.tokens import STOP_WORDS, lexical_terms, tokenize, word_set
 
@@ -45,6 +46,8 @@ def usable_question(text: str) -> tuple[str, str | None]:
     )
 
 
+#: The weight of a part of a date or time: many have it.
+_LIGHT = 0.25
 _FOLLOWING = _FUNCTION_WORDS | word_set("following")
 
 
@@ -93,11 +96,17 @@ def query_terms(query: str, language: str, *, limit: int = 512) -> dict[str, flo
     counts: Counter[str] = Counter()
     sentence_counts: Counter[str] = Counter()
     content = [[token for token in tokens if token not in ignored] for tokens in sentences]
-    for tokens in content if any(content) else sentences:
+    found = [compound for compound in compounds(query) if compound.whole not in ignored]
+    for tokens in content if found or any(content) else sentences:
         terms = lexical_terms(tokens, language)
         counts.update(terms)
         sentence_counts.update(set(terms))
     weights = {term: math.sqrt(n * sentence_counts[term]) for term, n in counts.items()}
+    for compound in found:
+        for term in lexical_terms([t for t in compound.tokens if t not in ignored], language):
+            weights.setdefault(term, 1.0)
+        if compound.exact:
+            weights.update((part, _LIGHT) for part in compound.parts if part in weights)
     if is_syllabic(query) and (marked := syllabic_terms(query)):
         weights = dict.fromkeys(marked, 1.0) | weights
     return dict(islice(weights.items(), limit))
