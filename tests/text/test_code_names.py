@@ -53,7 +53,7 @@ CASES = [
     ("mod.BasketClass", "Import pkg.mod.BasketClass to begin with the tour.", ["The class of a mod is a basket."]),
     ("snake_case", "It takes snake_case as all other tools do.", ["A case for a snake.", "The snake is in the case."]),
     ("getURL", "getURL gives a string, or none where nothing is known.", ["Get the URL.", "getName"]),
-    ("wi-fi", "The wifi is slow on Monday.", ["A fi of wi."]),
+    ("wi-fi", "The wifi is slow on Monday.", ["The fi is loud."]),
     ("email", "Write an e-mail to the mayor.", ["The mail comes at ten."]),
 ]  # fmt: skip
 

@@ -42,6 +42,7 @@ class Prepared(NamedTuple):
     chunk: Chunk
     tokens: str  # of its title and its text, as lines
     words: Counter[str]
+    length: int
     #: Keys of phrases, and why they are proposed; a phrase may occur twice, for two reasons.
     proposed: list[tuple[str, int]]
     tagged: tuple[str, ...] | None = None  # by a tagger, if one was asked
@@ -54,7 +55,7 @@ def prepare(chunk: Chunk, tagged: Iterable[str] | None, settings: Settings) -> P
     if chunk.metadata:
         text = searched_text(text, chunk.metadata, settings.search_metadata)
     tokens = tokenize_texts(chunk.title, text)
-    words = Counter(text_words(tokens, chunk.title, text, settings.language))
+    words, length = text_words(tokens, chunk.title, text, settings.language)
     given = [*chunk.tags, *(tagged or ())]
     by_kind = proposals(text if settings.text_tags else "", chunk.title, given)
     for kind, keys in zip(("title", "given"), named_by_links(chunk), strict=True):
@@ -66,7 +67,7 @@ def prepare(chunk: Chunk, tagged: Iterable[str] | None, settings: Settings) -> P
         for key in dict.fromkeys(keys)
     ]
     kept = None if tagged is None else tuple(dict.fromkeys(tagged))
-    return Prepared(chunk, join_tokens(tokens), words, proposed, kept)
+    return Prepared(chunk, join_tokens(tokens), words, length, proposed, kept)
 
 
 def pack_proposed(terms: Sequence[tuple[int, int]]) -> bytes:

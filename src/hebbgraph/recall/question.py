@@ -17,7 +17,7 @@ from hebbgraph.store.terms import Term
 from hebbgraph.terms import TermKind
 from hebbgraph.text.compounds import compounds
 from hebbgraph.text.matching import Phrases, possible_phrases
-from hebbgraph.text.query import query_terms, says_nothing
+from hebbgraph.text.query import LIGHT, query_terms, says_nothing
 from hebbgraph.text.syllables import is_syllabic, syllabic_terms
 from hebbgraph.text.tokens import display, lexical_terms, tokenize
 
@@ -29,6 +29,8 @@ _UNSEEN = 100
 _LEAST_SHARE, _FULL_SHARE = 0.5, 0.9
 #: The weight of a syllable without the marks that the question has.
 _BARE = 0.1
+#: The weight of a whole and of its parts, if the question has the parts as words: three like two.
+_BESIDE = 2 / 3
 #: A word that the question itself writes as a name, not where a sentence begins.
 _CAPITAL = re.compile(r"(?<=[^\W\d_A-Z] )[A-Z]\w*")
 
@@ -90,9 +92,7 @@ def read_question(
         words = _known_marks(text, search, language)
         search = WordSearch(snapshot, words)
     frequencies = {word: search.frequency(word) for word in words}
-    for word in _other_spellings(text, tokens, language):
-        if not frequencies.get(word, 1):
-            del words[word], frequencies[word]
+    _weigh_compounds(words, frequencies, text, language)
     cues = _cues(snapshot, tokens)
     trust = _trust(snapshot, cues, frequencies, text, language)
     for tag in tags:
@@ -148,19 +148,28 @@ def _trust(
     return trust
 
 
-def _other_spellings(text: str, tokens: Sequence[str], language: str) -> set[str]:
-    """Return the words of wholes whose parts say the same, as "basketsession" of "BasketSession".
+def _weigh_compounds(
+    words: dict[str, float], frequencies: dict[str, int], text: str, language: str
+) -> None:
+    """Let a whole and its parts weigh like the parts alone, or drop a whole that no chunk holds.
 
-    A code that the question writes itself, as "gpt4", says more than its parts.
+    What is exact stays, and a code as the question writes it: "gpt4" says more than its parts.
     """
-    wholes = [
-        compound.whole
-        for compound in compounds(text)
-        if not compound.exact
-        and compound.parts
-        and not (compound.whole in tokens and any(map(str.isdigit, compound.whole)))
-    ]
-    return set(lexical_terms(wholes, language))
+    tokens = set(tokenize(text))
+    own = set(lexical_terms(list(tokens), language))
+    for whole, parts, exact in compounds(text):
+        if exact:
+            continue
+        wholes = lexical_terms([whole], language)
+        if any(frequencies.get(word) for word in wholes):
+            said = set(lexical_terms(list(parts), language))
+            weight = _BESIDE if said <= own else LIGHT
+            for word in (said.union(wholes) if said <= own else said - own) & words.keys():
+                words[word] = min(words[word], weight)
+        elif whole not in tokens or whole.isalpha():
+            for word in wholes:
+                words.pop(word, None)
+                frequencies.pop(word, None)
 
 
 def _known_marks(text: str, search: WordSearch, language: str) -> dict[str, float]:

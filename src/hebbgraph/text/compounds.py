@@ -21,8 +21,8 @@ __all__ = ["Compound", "compounds"]
 class Compound(NamedTuple):
     """A whole and its parts, as tokens.
 
-    Only a number that signs join is ``exact``: other dates have the same parts, so these say
-    little. Other wholes have spellings that tokens lack; their parts say the same.
+    Numbers that signs join, and signs, are ``exact``: other dates have the same parts. The parts of
+    other wholes say the same.
     """
 
     whole: str
@@ -104,7 +104,9 @@ def _of_word(word: str) -> tuple[Compound, ...]:
             parts = list(chain.from_iterable(map(_humps, pieces)))
             if len(parts) > 1 and all(map(fold, parts)):  # not of tatweel alone
                 found.append(Compound(fold("".join(pieces)), _parts(parts)))
-    found += (Compound(match[0].lower() if match[0][1:] else match[0]) for match in _SIGN.finditer(word))
+    for match in _SIGN.finditer(word):
+        sign = match[0]
+        found.append(Compound(sign) if sign.isalpha() else Compound(sign.lower(), exact=True))
     for match in _NUMBER.finditer(re.sub("(?<=[0-9])t(?=[0-9])", " ", fold(word))):
         whole = _DASH.sub("-", match[0]).replace(",", ".")
         parts = tuple(_DIGITS.findall(whole))
@@ -118,10 +120,10 @@ _OF_WORD = WordCache(_of_word)
 
 
 def _humps(piece: str) -> list[str]:
-    """Return the words of a name, or itself: short ones, as in LaTeX or a hash, are none."""
+    """Return the words of a name; itself, if these are short, as in iPhone, LaTeX or a hash."""
     humps: list[str] = _HUMP.findall(piece)
-    short = len(piece) < 2 * len(humps) or "".join(humps) != piece
-    return [piece] if short or piece.lower() in _UNDIVIDED else humps
+    short = len(piece) < 2 * len(humps) or re.match("[a-z][A-Z]", piece)
+    return [piece] if short or "".join(humps) != piece or piece.lower() in _UNDIVIDED else humps
 
 
 def _parts(parts: list[str]) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ last name.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from functools import cache
 from itertools import chain
@@ -111,21 +112,22 @@ def join_tokens(tokens: list[list[str]]) -> str:
     return "\n".join(map(" ".join, tokens))
 
 
-def text_words(tokens: list[list[str]], title: str, text: str, language: str) -> list[str]:
-    """Return the words of a chunk, with repetitions, and of its compounds what these lack.
+def text_words(
+    tokens: list[list[str]], title: str, text: str, language: str
+) -> tuple[Counter[str], int]:
+    """Return how often a chunk holds each word, and its length, in words of its tokens.
 
-    For Vietnamese, there are syllables with marks, too.
+    The words of compounds that tokens lack are added, and for Vietnamese, syllables with marks.
 
     >>> text_words(tokenize_texts("Chợ", "Bạn bán."), "Chợ", "Bạn bán.", "english")
-    ['cho', 'ban', 'ban', 'chợ', 'bạn', 'bán', 'chợ_bạn', 'bạn_bán']
+    (Counter({'ban': 2, 'cho': 1, 'chợ': 1, 'bạn': 1, 'bán': 1, 'chợ_bạn': 1, 'bạn_bán': 1}), 3)
     """
-    words = [word for part in tokens for word in lexical_terms(part, language)]
-    whole = f"{title}\n\n{text}" if title and text else title or text
-    if found := compounds(whole):
-        known = set(words)
-        tokens_of = list(chain.from_iterable(compound.tokens for compound in found))
-        terms = dict.fromkeys(lexical_terms(tokens_of, language))
-        words += (term for term in terms if term not in known)
-    if whole.isascii():
-        return words
-    return [*words, *syllabic_terms(whole)] if is_syllabic(whole) else words
+    words = Counter(chain.from_iterable(lexical_terms(part, language) for part in tokens))
+    length = words.total()
+    both = f"{title}\n\n{text}" if title and text else title or text
+    added = list(chain.from_iterable(compound.tokens for compound in compounds(both)))
+    for word in lexical_terms(added, language):
+        words[word] = words[word] or 1
+    if is_syllabic(both):
+        words.update(syllabic_terms(both))
+    return words, length

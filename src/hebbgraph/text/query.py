@@ -14,6 +14,7 @@ from hebbgraph.text.syllables import is_syllabic, syllabic_terms
 from hebbgraph.text.tokens import STOP_WORDS, lexical_terms, tokenize, word_set
 
 __all__ = [
+    "LIGHT",
     "SENTENCE_END",
     "function_words",
     "is_code",
@@ -46,8 +47,8 @@ def usable_question(text: str) -> tuple[str, str | None]:
     )
 
 
-#: The weight of a part of a date or time: many have it.
-_LIGHT = 0.25
+#: The weight of a part that says little beside its whole.
+LIGHT = 0.1
 _FOLLOWING = _FUNCTION_WORDS | word_set("following")
 
 
@@ -64,7 +65,7 @@ def says_nothing(question: str) -> bool:
     >>> says_nothing("When did it take place?"), says_nothing("When did the race take place?")
     (True, False)
     """
-    return all(token in _FOLLOWING for token in tokenize(question))
+    return all(token in _FOLLOWING for token in tokenize(question)) and not compounds(question)
 
 
 def is_code(term: str) -> bool:
@@ -102,11 +103,12 @@ def query_terms(query: str, language: str, *, limit: int = 512) -> dict[str, flo
         counts.update(terms)
         sentence_counts.update(set(terms))
     weights = {term: math.sqrt(n * sentence_counts[term]) for term, n in counts.items()}
-    for compound in found:
-        for term in lexical_terms([t for t in compound.tokens if t not in ignored], language):
+    for whole, parts, exact in found:
+        said = [whole, *(part for part in parts if part not in ignored)]
+        for term in lexical_terms(said, language):
             weights.setdefault(term, 1.0)
-        if compound.exact:
-            weights.update((part, _LIGHT) for part in compound.parts if part in weights)
+        if exact:
+            weights.update((part, LIGHT) for part in parts if part in weights)
     if is_syllabic(query) and (marked := syllabic_terms(query)):
         weights = dict.fromkeys(marked, 1.0) | weights
     return dict(islice(weights.items(), limit))
