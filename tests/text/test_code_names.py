@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """Names in code: their words find them, they find their words, and the whole comes first."""
 
 from collections.abc import Sequence
@@ -53,7 +54,7 @@ CASES = [
     ("mod.BasketClass", "Import pkg.mod.BasketClass to begin with the tour.", ["The class of a mod is a basket."]),
     ("snake_case", "It takes snake_case as all other tools do.", ["A case for a snake.", "The snake is in the case."]),
     ("getURL", "getURL gives a string, or none where nothing is known.", ["Get the URL.", "getName"]),
-    ("wi-fi", "The wifi is slow on Monday.", ["The fi is loud."]),
+    ("wi-fi", "The wifi is slow on Monday.", ["A fi is loud, and so is the pipe."]),
     ("email", "Write an e-mail to the mayor.", ["The mail comes at ten."]),
 ]  # fmt: skip
 

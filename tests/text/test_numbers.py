@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """Numbers, units and signs: the chunk that writes what is asked for is first, whatever joins it."""
 
 from collections.abc import Sequence

@@ -29,11 +29,6 @@ class Compound(NamedTuple):
     parts: tuple[str, ...] = ()
     exact: bool = False
 
-    @property
-    def tokens(self) -> list[str]:
-        """The whole and its parts."""
-        return [self.whole, *self.parts]
-
 
 _LETTER = rf"[\p{{L}}--[{UNSPACED}]]"
 _NAME_PART = rf"{_LETTER}[[\p{{L}}\p{{M}}\p{{N}}_]--[{UNSPACED}]]*+"
@@ -54,13 +49,11 @@ _NUMBER = re.compile(
     r"(?<![0-9])(?<![0-9][-–—−/:.,])[0-9]++"
     r"(?:[-–—−/:.][0-9]++|,[0-9]{1,2}+(?![0-9])|\([0-9a-z]{1,3}\))++"
 )
-_DASH = re.compile("[–—−]")
 _DIGITS = re.compile("[0-9]+")
 #: From so many digits on, signs only make a number readable: ISBNs, telephones, whole dates.
 _READABLE = 7
-_MOST_DIGITS = 19
 #: Digits in groups: +49 (0)30 1234567.
-_GROUPS = re.compile(r"[+(]?(?<![\w+(][+(])[0-9]++(?:[-–/.)\u00a0 ]{1,2}\(?[0-9]++)++")
+_GROUPS = re.compile(r"[+(]?(?<![\w+(][+(])(?<![0-9])[0-9]++(?:[-–/.)\u00a0 ]{1,2}\(?[0-9]++)++")
 _UNIT = re.compile(
     r"[0-9](?<![\w.,][0-9])[0-9]*+(?:[.,][0-9]++)*+([ \u00a0\u202f]?°?)([^\W\d_]{1,3})(?!\w)"
 )
@@ -89,7 +82,7 @@ def compounds(text: str) -> list[Compound]:
     for match in _GROUPS.finditer(text):
         groups = _DIGITS.findall(match[0].replace("(0)", ""))
         digits = "".join(groups)
-        if _READABLE <= len(digits) <= _MOST_DIGITS and (len(groups) > 2 or match[0][0] in "+("):
+        if _READABLE <= len(digits) < 20 and (len(groups) > 2 or match[0][0] in "+("):
             found.append(Compound(digits))
     found += (Compound(f"v{match[1].rstrip('.')}") for match in _VERSION.finditer(text))
     return found
@@ -108,11 +101,11 @@ def _of_word(word: str) -> tuple[Compound, ...]:
         sign = match[0]
         found.append(Compound(sign) if sign.isalpha() else Compound(sign.lower(), exact=True))
     for match in _NUMBER.finditer(re.sub("(?<=[0-9])t(?=[0-9])", " ", fold(word))):
-        whole = _DASH.sub("-", match[0]).replace(",", ".")
-        parts = tuple(_DIGITS.findall(whole))
-        digits = "".join(parts)
-        readable = _READABLE <= len(digits) and "(" not in whole
-        found.append(Compound(digits if readable else whole, parts, exact=True))
+        whole = re.sub("[–—−]", "-", match[0]).replace(",", ".")
+        numbers = _DIGITS.findall(whole)
+        if "(" not in whole and len(digits := "".join(numbers)) >= _READABLE:
+            whole = digits
+        found.append(Compound(whole, tuple(numbers), exact=True))
     return tuple(found)
 
 

@@ -125,7 +125,7 @@ def text_words(
     words = Counter(chain.from_iterable(lexical_terms(part, language) for part in tokens))
     length = words.total()
     both = f"{title}\n\n{text}" if title and text else title or text
-    added = list(chain.from_iterable(compound.tokens for compound in compounds(both)))
+    added = list(chain.from_iterable((whole, *parts) for whole, parts, _ in compounds(both)))
     for word in lexical_terms(added, language):
         words[word] = words[word] or 1
     if is_syllabic(both):

@@ -19,7 +19,7 @@ __all__ = [
     "function_words",
     "is_code",
     "query_terms",
-    "says_nothing",
+    "subject",
     "usable_question",
 ]
 
@@ -49,7 +49,14 @@ def usable_question(text: str) -> tuple[str, str | None]:
 
 #: The weight of a part that says little beside its whole.
 LIGHT = 0.1
-_FOLLOWING = _FUNCTION_WORDS | word_set("following")
+_REQUESTS = _FUNCTION_WORDS | word_set("requests")
+_FOLLOWING = _REQUESTS | word_set("following")
+
+
+def _asked(tokens: list[str]) -> list[str]:
+    """Leave out how a question begins that only asks to be told: "Tell me about moss"."""
+    start = next((at for at, token in enumerate(tokens) if token not in _REQUESTS), 0)
+    return tokens[start:]
 
 
 @cache
@@ -59,13 +66,14 @@ def function_words(language: str) -> frozenset[str]:
     return _FUNCTION_WORDS | own
 
 
-def says_nothing(question: str) -> bool:
-    """Return whether a question only follows another one, and names nothing to search for.
+def subject(question: str) -> str:
+    """Return the words of a question that say what it is about; none if it only follows another.
 
-    >>> says_nothing("When did it take place?"), says_nothing("When did the race take place?")
-    (True, False)
+    >>> subject("When did it take place?"), subject("Could you tell me more about Ida Moss?")
+    ('', 'ida moss')
     """
-    return all(token in _FOLLOWING for token in tokenize(question)) and not compounds(question)
+    named = [token for token in tokenize(question) if token not in _FOLLOWING]
+    return " ".join(named or (compound.whole for compound in compounds(question)))
 
 
 def is_code(term: str) -> bool:
@@ -84,7 +92,8 @@ def query_terms(query: str, language: str, *, limit: int = 512) -> dict[str, flo
     a sentence, repetition is mostly grammar ("the age of A or the age of B"). A term that occurs n
     times, in s sentences, weighs ``sqrt(n * s)``.
 
-    If the query has only function words, these are the terms. For Vietnamese,
+    Words with which people ask to be told are left out before the others ("Tell me about"). If the
+    query has only function words, these are the terms. For Vietnamese,
     :func:`~hebbgraph.text.syllables.syllabic_terms` come first.
 
     >>> query_terms("Hemp ropes. Who made ropes?", "english")
@@ -93,7 +102,7 @@ def query_terms(query: str, language: str, *, limit: int = 512) -> dict[str, flo
     ['who', 'was', 'it']
     """
     ignored = function_words(language)
-    sentences = [tokenize(sentence) for sentence in SENTENCE_END.split(query)]
+    sentences = [_asked(tokenize(sentence)) for sentence in SENTENCE_END.split(query)]
     counts: Counter[str] = Counter()
     sentence_counts: Counter[str] = Counter()
     content = [[token for token in tokens if token not in ignored] for tokens in sentences]
