@@ -38,6 +38,7 @@ class Prepared(NamedTuple):
     chunk: Chunk
     tokens: str  # of its title and its text, as lines
     words: Counter[str]
+    length: int
     #: Keys of phrases, and why they are proposed; a phrase may occur twice, for two reasons.
     proposed: list[tuple[str, int]]
     tagged: tuple[str, ...] | None = None  # by a tagger, if one was asked
@@ -50,7 +51,7 @@ def prepare(chunk: Chunk, tagged: Iterable[str] | None, settings: Settings) -> P
     if chunk.metadata:
         text = searched_text(text, chunk.metadata, settings.search_metadata)
     tokens = tokenize_texts(chunk.title, text)
-    words = Counter(text_words(tokens, chunk.title, text, settings.language))
+    words, length = text_words(tokens, chunk.title, text, settings.language)
     given = [*chunk.tags, *(tagged or ())]
     by_kind = proposals(text if settings.text_tags else "", chunk.title, given)
     for kind, keys in zip(("title", "given"), named_by_links(chunk), strict=True):
@@ -62,4 +63,4 @@ def prepare(chunk: Chunk, tagged: Iterable[str] | None, settings: Settings) -> P
         for key in dict.fromkeys(keys)
     ]
     kept = None if tagged is None else tuple(dict.fromkeys(tagged))
-    return Prepared(chunk, join_tokens(tokens), words, proposed, kept)
+    return Prepared(chunk, join_tokens(tokens), words, length, proposed, kept)

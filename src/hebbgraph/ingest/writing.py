@@ -61,7 +61,7 @@ def write_batch(session: Session, added: Sequence[Prepared], removed: Collection
     _write_derived(session, added, rows, proposed, gone)
     counts = counts._replace(
         chunks=counts.chunks + len(added) - len(gone.rows),
-        length=counts.length + sum(new.words.total() for new in added) - gone.length,
+        length=counts.length + sum(new.length for new in added) - gone.length,
     )
     counts = _remove_vectors(session, counts, gone.rows)
     vectors = [(row, new.vector) for row, new in zip(rows, added, strict=True)]
@@ -73,7 +73,7 @@ def write_derived(session: Session, added: Sequence[Prepared], rows: Sequence[in
     """Write what follows from the texts of chunks that are stored."""
     counts = read_counts(session)
     proposed = _numbered(session, added)
-    lengths = [new.words.total() for new in added]
+    lengths = [new.length for new in added]
     session.many(
         "UPDATE $chunk SET length = ?, proposed = ? WHERE row = ?",
         ((n, pack_pairs(p), row) for n, p, row in zip(lengths, proposed, rows, strict=True)),
@@ -163,7 +163,7 @@ def _insert_chunks(
                 dumped(new.chunk.metadata),
                 from_given(new.chunk, new.tagged),
                 text_digest(new.chunk.title, new.chunk.text),
-                new.words.total(),
+                new.length,
                 pack_pairs(pairs),
             )
             for new, pairs in zip(added, proposed, strict=True)
@@ -183,7 +183,7 @@ def _add_words(session: Session, added: Sequence[Prepared], rows: Sequence[int])
     terms = np.fromiter(held, np.int64, n)
     every = chain.from_iterable(new.words.values() for new in added)
     occurrences = np.fromiter(every, np.int64, n)
-    codes = np.array([length_code(new.words.total()) for new in added], np.uint8)
+    codes = np.array([length_code(new.length) for new in added], np.uint8)
     postings = Postings(
         np.repeat(np.array(rows, "<i4"), sizes),
         np.minimum(occurrences, 255).astype(np.uint8),

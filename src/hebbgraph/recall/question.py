@@ -15,9 +15,10 @@ from hebbgraph.recall.words import WordSearch
 from hebbgraph.records import Cue
 from hebbgraph.store.terms import Term
 from hebbgraph.terms import TermKind
+from hebbgraph.text.compounds import compounds
 from hebbgraph.text.context import STEMMED, label
 from hebbgraph.text.matching import Phrases, possible_phrases
-from hebbgraph.text.query import query_terms, subject
+from hebbgraph.text.query import LIGHT, query_terms, subject
 from hebbgraph.text.shapes import languages_of
 from hebbgraph.text.syllables import is_syllabic, syllabic_terms
 from hebbgraph.text.tokens import AUTO, WORD_LISTS, display, lexical_terms, tokenize
@@ -30,6 +31,8 @@ _UNSEEN = 100
 _LEAST_SHARE, _FULL_SHARE = 0.5, 0.9
 #: The weight of a syllable without the marks that the question has.
 _BARE = 0.1
+#: The weight of a whole and of its parts, if the question has the parts as words: three like two.
+_BESIDE = 2 / 3
 #: A word that the question itself writes as a name, not where a sentence begins.
 _CAPITAL = re.compile(r"(?<=[^\W\d_A-Z] )[A-Z]\w*")
 #: A language of fewer than one in this many chunks is looked up for questions in it only: stems of
@@ -103,6 +106,7 @@ def read_question(
     if words != search.weights:
         search = WordSearch(snapshot, words, forms)
     frequencies = {word: search.frequency(word) for word in words}
+    _weigh_compounds(words, frequencies, text, language)
     cues = _cues(snapshot, tokens)
     about = subject(text)
     names = {name.lower() for name in _CAPITAL.findall(text)}
@@ -201,6 +205,30 @@ def _known_pairs(terms: Sequence[str], search: WordSearch) -> dict[str, float]:
                 dropped.add(pair)
     left = {word: weight for word, weight in search.weights.items() if word not in dropped}
     return left or dict(search.weights)
+
+
+def _weigh_compounds(
+    words: dict[str, float], frequencies: dict[str, int], text: str, language: str
+) -> None:
+    """Let a whole and its parts weigh like the parts alone, or drop a whole that no chunk holds.
+
+    What is exact stays, and a code as the question writes it: "gpt4" says more than its parts.
+    """
+    tokens = set(tokenize(text))
+    own = set(lexical_terms(list(tokens), language))
+    for whole, parts, exact in compounds(text):
+        if exact:
+            continue
+        wholes = lexical_terms([whole], language)
+        if any(frequencies.get(word) for word in wholes):
+            said = set(lexical_terms(list(parts), language))
+            weight = _BESIDE if said <= own else LIGHT
+            for word in (said.union(wholes) if said <= own else said - own) & words.keys():
+                words[word] = min(words[word], weight)
+        elif whole not in tokens or whole.isalpha():
+            for word in wholes:
+                words.pop(word, None)
+                frequencies.pop(word, None)
 
 
 def _known_marks(text: str, search: WordSearch, language: str) -> dict[str, float]:

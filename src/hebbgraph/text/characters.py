@@ -20,7 +20,6 @@ _LETTERS = {
 _PUNCTUATION = {
     **dict.fromkeys("’‘‛ʼʻʽʹ′׳״", "'"),
     **dict.fromkeys("‐‑", "-"),
-    "\u200b": " ",  # the zero-width space separates words in Thai and Khmer
 }
 # Marks that writers may omit. Vowel signs of Indic scripts and Thai, and kana voicing, are not
 # among them: dropping those would change words.

@@ -9,6 +9,7 @@ last name.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from functools import cache
 from itertools import chain
@@ -17,6 +18,7 @@ from urllib.parse import unquote
 
 import Stemmer
 
+from hebbgraph.text.compounds import compounds
 from hebbgraph.text.shapes import languages_of
 from hebbgraph.text.syllables import SYLLABIC, is_syllabic, syllabic_terms
 from hebbgraph.text.tokens import AUTO, lexical_terms, tokenize
@@ -115,32 +117,41 @@ def join_tokens(tokens: list[list[str]]) -> str:
     return "\n".join(map(" ".join, tokens))
 
 
-def text_words(tokens: list[list[str]], title: str, text: str, language: str) -> list[str]:
-    """Return the words of a chunk, with repetitions; for Vietnamese, syllables with marks, too.
+def text_words(
+    tokens: list[list[str]], title: str, text: str, language: str
+) -> tuple[Counter[str], int]:
+    """Return how often a chunk holds each word, and its length, in words of its tokens.
+
+    The words of compounds that tokens lack are added, and for Vietnamese, syllables with marks.
 
     If texts have each their own language, words are stemmed as English, so that every phrase is
     found, and again in the language of the text; a label says which one that is.
 
     >>> text_words(tokenize_texts("Chợ", "Bạn bán."), "Chợ", "Bạn bán.", "english")
-    ['cho', 'ban', 'ban', 'chợ', 'bạn', 'bán', 'chợ_bạn', 'bạn_bán']
-    >>> text_words([["il", "ponte", "di", "brooklyn"]], "", "Il ponte di Brooklyn", AUTO)
+    (Counter({'ban': 2, 'cho': 1, 'chợ': 1, 'bạn': 1, 'bán': 1, 'chợ_bạn': 1, 'bạn_bán': 1}), 3)
+    >>> list(text_words([["il", "ponte", "di", "brooklyn"]], "", "Il ponte di Brooklyn", AUTO)[0])
     ['il', 'pont', 'di', 'brooklyn', 'language:italian']
     """
-    words = [word for part in tokens for word in lexical_terms(part, language)]
-    whole = f"{title} {text}" if title and text else title or text
+    words = Counter(chain.from_iterable(lexical_terms(part, language) for part in tokens))
+    length = words.total()
+    both = f"{title}\n\n{text}" if title and text else title or text
     spoken: list[str] = []
-    if is_syllabic(whole):
+    if is_syllabic(both):
         spoken = [SYLLABIC]
-        words += syllabic_terms(whole)
     elif language == AUTO:
-        spoken = languages_of(chain.from_iterable(tokens), whole)
-    if language != AUTO or spoken == ["english"]:
-        return words
-    own = set(words)
-    for name in STEMMED.intersection(spoken):
-        for part in tokens:
-            words += (word for word in lexical_terms(part, name) if word not in own)
-    return words + list(map(label, spoken))
+        spoken = languages_of(chain.from_iterable(tokens), both)
+    if language == AUTO and spoken != ["english"]:
+        own = set(words)
+        for name in STEMMED.intersection(spoken):
+            for part in tokens:
+                words.update(word for word in lexical_terms(part, name) if word not in own)
+        words.update(map(label, spoken))
+    added = list(chain.from_iterable((whole, *parts) for whole, parts, _ in compounds(both)))
+    for word in lexical_terms(added, language):
+        words[word] = words[word] or 1
+    if spoken == [SYLLABIC]:
+        words.update(syllabic_terms(both))
+    return words, length
 
 
 #: Languages that have a stemmer of their own.

@@ -9,6 +9,7 @@ from functools import cache
 from itertools import chain, islice
 
 from hebbgraph.records.base import MAX_QUESTION
+from hebbgraph.text.compounds import compounds
 from hebbgraph.text.shapes import languages_of
 from hebbgraph.text.syllables import is_syllabic, syllabic_terms
 from hebbgraph.text.tokens import (
@@ -21,6 +22,7 @@ from hebbgraph.text.tokens import (
 )
 
 __all__ = [
+    "LIGHT",
     "SENTENCE_END",
     "function_words",
     "is_code",
@@ -55,6 +57,8 @@ def usable_question(text: str) -> tuple[str, str | None]:
     )
 
 
+#: The weight of a part that says little beside its whole.
+LIGHT = 0.1
 _REQUESTS = _FUNCTION_WORDS | word_set("requests")
 _FOLLOWING = _REQUESTS | word_set("following")
 
@@ -78,7 +82,8 @@ def subject(question: str) -> str:
     >>> subject("When did it take place?"), subject("Could you tell me more about Ida Moss?")
     ('', 'ida moss')
     """
-    return " ".join(token for token in tokenize(question) if token not in _FOLLOWING)
+    named = [token for token in tokenize(question) if token not in _FOLLOWING]
+    return " ".join(named or (compound.whole for compound in compounds(question)))
 
 
 def is_code(term: str) -> bool:
@@ -115,11 +120,18 @@ def query_terms(query: str, language: str, *, limit: int = 512) -> dict[str, flo
     counts: Counter[str] = Counter()
     sentence_counts: Counter[str] = Counter()
     content = [[token for token in tokens if token not in ignored] for tokens in sentences]
-    for tokens in content if any(content) else sentences:
+    found = [compound for compound in compounds(query) if compound.whole not in ignored]
+    for tokens in content if found or any(content) else sentences:
         terms = lexical_terms(tokens, language)
         counts.update(terms)
         sentence_counts.update(set(terms))
     weights = {term: math.sqrt(n * sentence_counts[term]) for term, n in counts.items()}
+    for whole, parts, exact in found:
+        said = [whole, *(part for part in parts if part not in ignored)]
+        for term in lexical_terms(said, language):
+            weights.setdefault(term, 1.0)
+        if exact:
+            weights.update((part, LIGHT) for part in parts if part in weights)
     if is_syllabic(query) and (marked := syllabic_terms(query)):
         weights = dict.fromkeys(marked, 1.0) | weights
     return dict(islice(weights.items(), limit))

@@ -227,8 +227,9 @@ class _Terms:
         parts = [part for part in _CODE_PART.split(token) if part]
         if len(parts) < 2 or token[0].isdigit():
             return (_bounded(self._stem(token)),)
-        # Index a code by its parts, and whole without hyphens: "r17" is "R-17".
-        return tuple(map(_bounded, [token.replace("-", ""), *map(self._stem, parts)]))
+        # Index a code by its parts, and whole without what joins it: "r17" is "R-17".
+        whole = token.replace("-", "").replace("_", "")
+        return tuple(map(_bounded, map(self._stem, [whole, *parts])))
 
     def _stem(self, word: str) -> str:
         code = ord(word[0])
