@@ -105,19 +105,21 @@ def _equal(one: Any, other: Any) -> bool:
 def best_by_words(index: HebbianIndex, question: str) -> list[tuple[str, float]]:
     """Return the BM25 of every chunk that holds a word of a question, best first, ties by id."""
     settings = index.settings
-    counts = {}
+    counts, lengths = {}, {}
     for chunk in index.get(index.ids()):
         text = searched_text(chunk.text, chunk.metadata, settings.search_metadata)
         tokens = tokenize_texts(chunk.title, text)
-        counts[chunk.id] = Counter(text_words(tokens, chunk.title, text, settings.language))
+        counts[chunk.id], lengths[chunk.id] = text_words(
+            tokens, chunk.title, text, settings.language
+        )
     n, df = len(counts), Counter(word for words in counts.values() for word in words)
-    mean = sum(words.total() for words in counts.values()) / max(n, 1)
+    mean = sum(lengths.values()) / max(n, 1)
     scores: Counter[str] = Counter()
     for word, weight in query_terms(question, settings.language).items():
         idf = math.log(1 + (n - df[word] + 0.5) / (df[word] + 0.5))
         for id_, words in counts.items():
             if words[word]:
-                length = _rounded_up(words.total())
+                length = _rounded_up(lengths[id_])
                 times = min(words[word], 255)
                 norm = 1.2 * (0.25 + 0.75 * length / max(mean, 1.0))
                 scores[id_] += weight * idf * times * 2.2 / (times + norm)

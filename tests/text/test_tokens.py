@@ -1,9 +1,10 @@
+from collections import Counter
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hebbgraph.text.context import text_words, tokenize_texts
-from hebbgraph.text.syllables import is_syllabic
 from hebbgraph.text.tokens import (
     WordCache,
     display,
@@ -74,13 +75,13 @@ def test_long_words_are_cut():
     [
         ("learning synapses", "english", ["learn", "synaps"]),
         ("learning synapses", "none", ["learning", "synapses"]),
-        ("Häuser Katzen", "german", ["haus", "katz"]),
+        ("Häuser Katzen", "german", ["haus", "kats"]),
         ("книги о войне", "english", ["книг", "о", "войн"]),
         ("книги", "none", ["книги"]),
         ("книги running", "russian", ["книг", "run"]),
         ("المدرسة", "english", ["مدرس"]),
         ("लड़कियाँ", "english", ["लड़क"]),
-        ("ERR-1234 foo_bars", "english", ["err1234", "err", "1234", "foo_bars", "foo", "bar"]),
+        ("ERR-1234 foo_bars", "english", ["err1234", "err", "1234", "foobar", "foo", "bar"]),
         ("3.14", "english", ["3.14"]),
         ("東京都", "english", ["東京", "京都"]),
         ("東 京", "english", ["東京"]),
@@ -151,10 +152,10 @@ def test_stop_words_of_a_language_that_are_words_in_english_count_there_only():
 def test_tokens_and_words_are_those_of_title_and_text(title, text):
     tokens = tokenize_texts(title, text)
     assert tokens == [tokenize(part) for part in (title, text) if part]
-    words = text_words(tokens, title, text, "english")
-    expected = [word for part in tokens for word in lexical_terms(part)]
-    assert words[: len(expected)] == expected
-    assert len(words) == len(expected) or is_syllabic(f"{title} {text}".strip())
+    words, length = text_words(tokens, title, text, "english")
+    expected = Counter(word for part in tokens for word in lexical_terms(part))
+    assert length == expected.total()
+    assert expected <= words
 
 
 @given(TEXTS)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import struct
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -17,9 +16,6 @@ from hebbgraph.text.candidates import proposals
 from hebbgraph.text.context import join_tokens, searched_text, text_words, tokenize_texts
 from hebbgraph.text.references import named_by_links
 
-__all__ = ["GIVEN", "TITLE", "WORTH", "Prepared", "pack_proposed", "prepare", "unpack_proposed"]
-
-_PAIR = struct.Struct("<iB")
 TITLE, GIVEN, OTHER, OPENER, CAPITAL, NOUN = range(6)
 _CODES = {
     "title": TITLE,
@@ -42,6 +38,7 @@ class Prepared(NamedTuple):
     chunk: Chunk
     tokens: str  # of its title and its text, as lines
     words: Counter[str]
+    length: int
     #: Keys of phrases, and why they are proposed; a phrase may occur twice, for two reasons.
     proposed: list[tuple[str, int]]
     tagged: tuple[str, ...] | None = None  # by a tagger, if one was asked
@@ -54,7 +51,7 @@ def prepare(chunk: Chunk, tagged: Iterable[str] | None, settings: Settings) -> P
     if chunk.metadata:
         text = searched_text(text, chunk.metadata, settings.search_metadata)
     tokens = tokenize_texts(chunk.title, text)
-    words = Counter(text_words(tokens, chunk.title, text, settings.language))
+    words, length = text_words(tokens, chunk.title, text, settings.language)
     given = [*chunk.tags, *(tagged or ())]
     by_kind = proposals(text if settings.text_tags else "", chunk.title, given)
     for kind, keys in zip(("title", "given"), named_by_links(chunk), strict=True):
@@ -66,14 +63,4 @@ def prepare(chunk: Chunk, tagged: Iterable[str] | None, settings: Settings) -> P
         for key in dict.fromkeys(keys)
     ]
     kept = None if tagged is None else tuple(dict.fromkeys(tagged))
-    return Prepared(chunk, join_tokens(tokens), words, proposed, kept)
-
-
-def pack_proposed(terms: Sequence[tuple[int, int]]) -> bytes:
-    """Return proposals, as (term, code), as the column ``proposed`` holds them."""
-    return b"".join(map(_PAIR.pack, *zip(*terms, strict=True))) if terms else b""
-
-
-def unpack_proposed(data: bytes) -> list[tuple[int, int]]:
-    """Return the (term, code) of a column ``proposed``."""
-    return list(_PAIR.iter_unpack(data))
+    return Prepared(chunk, join_tokens(tokens), words, length, proposed, kept)

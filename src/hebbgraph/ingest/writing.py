@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from hebbgraph.arrays import IntArray
 from hebbgraph.formulas.bm25 import length_code
-from hebbgraph.ingest.prepare import GIVEN, TITLE, WORTH, Prepared, pack_proposed, unpack_proposed
+from hebbgraph.ingest.prepare import GIVEN, TITLE, WORTH, Prepared
 from hebbgraph.records import text_digest
 from hebbgraph.store.chunks import dumped, facts_of, from_given, rows_of
 from hebbgraph.store.database import Session
@@ -26,14 +26,14 @@ from hebbgraph.store.meta import Counts, read_counts, vector_units, write_counts
 from hebbgraph.store.postings import (
     Postings,
     add_postings,
+    pack_pairs,
     remove_postings,
+    unpack_pairs,
     unpack_tags,
     unpack_words,
 )
 from hebbgraph.store.terms import MIN_PROPOSALS, count_held, drop_unused, number_terms, terms_by_id
 from hebbgraph.terms import TermKind
-
-__all__ = ["MOST_HOLDERS", "write_batch", "write_derived"]
 
 #: A phrase whose rarest word stands in more chunks than this is no mention. It would be a hub, and
 #: this bounds how many chunks are matched again when a phrase becomes known.
@@ -61,7 +61,7 @@ def write_batch(session: Session, added: Sequence[Prepared], removed: Collection
     _write_derived(session, added, rows, proposed, gone)
     counts = counts._replace(
         chunks=counts.chunks + len(added) - len(gone.rows),
-        length=counts.length + sum(new.words.total() for new in added) - gone.length,
+        length=counts.length + sum(new.length for new in added) - gone.length,
     )
     counts = _remove_vectors(session, counts, gone.rows)
     vectors = [(row, new.vector) for row, new in zip(rows, added, strict=True)]
@@ -73,10 +73,10 @@ def write_derived(session: Session, added: Sequence[Prepared], rows: Sequence[in
     """Write what follows from the texts of chunks that are stored."""
     counts = read_counts(session)
     proposed = _numbered(session, added)
-    lengths = [new.words.total() for new in added]
+    lengths = [new.length for new in added]
     session.many(
         "UPDATE $chunk SET length = ?, proposed = ? WHERE row = ?",
-        ((n, pack_proposed(p), row) for n, p, row in zip(lengths, proposed, rows, strict=True)),
+        ((n, pack_pairs(p), row) for n, p, row in zip(lengths, proposed, rows, strict=True)),
     )
     _write_derived(session, added, rows, proposed, _remove(session, ()))
     write_counts(session, counts._replace(length=counts.length + sum(lengths)))
@@ -133,7 +133,7 @@ def _remove(session: Session, rows: Collection[int]) -> _Removed:
         for n, data in session.rows(
             "SELECT length, proposed FROM $chunk WHERE row = ANY(?)", wanted
         ):
-            proposed.append(unpack_proposed(data))
+            proposed.append(unpack_pairs(data))
             length += n
         held = session.rows("SELECT row, words, tags FROM $held WHERE row = ANY(?)", wanted)
         for table in ("chunk", "held", "fact", "pending"):
@@ -163,8 +163,8 @@ def _insert_chunks(
                 dumped(new.chunk.metadata),
                 from_given(new.chunk, new.tagged),
                 text_digest(new.chunk.title, new.chunk.text),
-                new.words.total(),
-                pack_proposed(pairs),
+                new.length,
+                pack_pairs(pairs),
             )
             for new, pairs in zip(added, proposed, strict=True)
         ),
@@ -183,7 +183,7 @@ def _add_words(session: Session, added: Sequence[Prepared], rows: Sequence[int])
     terms = np.fromiter(held, np.int64, n)
     every = chain.from_iterable(new.words.values() for new in added)
     occurrences = np.fromiter(every, np.int64, n)
-    codes = np.array([length_code(new.words.total()) for new in added], np.uint8)
+    codes = np.array([length_code(new.length) for new in added], np.uint8)
     postings = Postings(
         np.repeat(np.array(rows, "<i4"), sizes),
         np.minimum(occurrences, 255).astype(np.uint8),

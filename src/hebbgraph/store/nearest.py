@@ -21,8 +21,6 @@ from numpy.typing import NDArray
 from hebbgraph.arrays import IntArray, places_in
 from hebbgraph.errors import MissingExtraError
 
-__all__ = ["Nearest", "erase_nearest", "update_nearest"]
-
 logger = logging.getLogger(__name__)
 
 _FEWEST = 20_000  # vectors; fewer are compared as fast

@@ -6,13 +6,23 @@ import math
 import re
 from collections import Counter
 from functools import cache
-from itertools import islice
+from itertools import chain, islice
 
 from hebbgraph.records.base import MAX_QUESTION
+from hebbgraph.text.compounds import compounds
+from hebbgraph.text.shapes import languages_of
 from hebbgraph.text.syllables import is_syllabic, syllabic_terms
-from hebbgraph.text.tokens import STOP_WORDS, lexical_terms, tokenize, word_set
+from hebbgraph.text.tokens import (
+    AUTO,
+    EVERY_STOP_WORD,
+    WORD_LISTS,
+    lexical_terms,
+    tokenize,
+    word_set,
+)
 
 __all__ = [
+    "LIGHT",
     "SENTENCE_END",
     "function_words",
     "is_code",
@@ -23,8 +33,10 @@ __all__ = [
 
 SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？।؟])|\n+")
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_OTHER_SCRIPTS = ("russian", "greek", "arabic", "hindi")
-_FUNCTION_WORDS = word_set("asking").union(*(STOP_WORDS[name] for name in _OTHER_SCRIPTS))
+_OTHER_SCRIPTS = ("russian", "greek", "arabic", "hindi", "korean", "persian")
+#: What only asks, in scripts without spaces; longer phrases first.
+_ASKING = re.compile("|".join(sorted(WORD_LISTS["asking_unspaced"].split(), key=len)[::-1]))
+_FUNCTION_WORDS = word_set("asking").union(*(EVERY_STOP_WORD[name] for name in _OTHER_SCRIPTS))
 
 
 def usable_question(text: str) -> tuple[str, str | None]:
@@ -45,6 +57,8 @@ def usable_question(text: str) -> tuple[str, str | None]:
     )
 
 
+#: The weight of a part that says little beside its whole.
+LIGHT = 0.1
 _REQUESTS = _FUNCTION_WORDS | word_set("requests")
 _FOLLOWING = _REQUESTS | word_set("following")
 
@@ -56,10 +70,10 @@ def _asked(tokens: list[str]) -> list[str]:
 
 
 @cache
-def function_words(language: str) -> frozenset[str]:
-    """Return the tokens ignored in a query: function words of English, other scripts, this one."""
-    own = frozenset() if language == "english" else STOP_WORDS.get(language, frozenset())
-    return _FUNCTION_WORDS | own
+def function_words(*languages: str) -> frozenset[str]:
+    """Return the tokens ignored in a query: function words of English, other scripts, these."""
+    own = (EVERY_STOP_WORD.get(name, frozenset()) for name in languages if name != "english")
+    return _FUNCTION_WORDS.union(*own)
 
 
 def subject(question: str) -> str:
@@ -68,7 +82,8 @@ def subject(question: str) -> str:
     >>> subject("When did it take place?"), subject("Could you tell me more about Ida Moss?")
     ('', 'ida moss')
     """
-    return " ".join(token for token in tokenize(question) if token not in _FOLLOWING)
+    named = [token for token in tokenize(question) if token not in _FOLLOWING]
+    return " ".join(named or (compound.whole for compound in compounds(question)))
 
 
 def is_code(term: str) -> bool:
@@ -96,16 +111,27 @@ def query_terms(query: str, language: str, *, limit: int = 512) -> dict[str, flo
     >>> list(query_terms("Who was it?", "english"))
     ['who', 'was', 'it']
     """
-    ignored = function_words(language)
-    sentences = [_asked(tokenize(sentence)) for sentence in SENTENCE_END.split(query)]
+    asked = query if query.isascii() else _ASKING.sub("\n", query)
+    sentences = [tokenize(part) for part in SENTENCE_END.split(asked if asked.strip() else query)]
+    tokens = list(chain.from_iterable(sentences))
+    spoken = languages_of(tokens, query) if language == AUTO else [language]
+    ignored = function_words(*spoken)
+    sentences = [_asked(sentence) for sentence in sentences]
     counts: Counter[str] = Counter()
     sentence_counts: Counter[str] = Counter()
     content = [[token for token in tokens if token not in ignored] for tokens in sentences]
-    for tokens in content if any(content) else sentences:
+    found = [compound for compound in compounds(query) if compound.whole not in ignored]
+    for tokens in content if found or any(content) else sentences:
         terms = lexical_terms(tokens, language)
         counts.update(terms)
         sentence_counts.update(set(terms))
     weights = {term: math.sqrt(n * sentence_counts[term]) for term, n in counts.items()}
+    for whole, parts, exact in found:
+        said = [whole, *(part for part in parts if part not in ignored)]
+        for term in lexical_terms(said, language):
+            weights.setdefault(term, 1.0)
+        if exact:
+            weights.update((part, LIGHT) for part in parts if part in weights)
     if is_syllabic(query) and (marked := syllabic_terms(query)):
         weights = dict.fromkeys(marked, 1.0) | weights
     return dict(islice(weights.items(), limit))

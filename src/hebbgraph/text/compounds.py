@@ -1,0 +1,124 @@
+"""Compounds: what is written as one and has parts; searched for beside the tokens.
+
+A token ends at most signs and has no case, so "2026-04-03" has the tokens of "2026-03-04", and
+"createBasketSession" is one word. A compound adds the whole or the parts, whichever is missing.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import chain
+from typing import NamedTuple
+
+import regex
+
+from hebbgraph.text.characters import UNSPACED, fold
+from hebbgraph.text.tokens import MAX_TOKEN_CHARACTERS, WordCache, stop_words, word_set
+
+__all__ = ["Compound", "compounds"]
+
+
+class Compound(NamedTuple):
+    """A whole and its parts, as tokens.
+
+    Numbers that signs join, and signs, are ``exact``: other dates have the same parts. The parts of
+    other wholes say the same.
+    """
+
+    whole: str
+    parts: tuple[str, ...] = ()
+    exact: bool = False
+
+
+_LETTER = rf"[\p{{L}}--[{UNSPACED}]]"
+_NAME_PART = rf"{_LETTER}[[\p{{L}}\p{{M}}\p{{N}}_]--[{UNSPACED}]]*+"
+#: Words joined by signs: wi-fi, pkg.mod.Class, std::sort; Persian joins with an invisible one.
+_NAME = regex.compile(rf"{_NAME_PART}(?:(?:[-‐.\u200c]|::){_NAME_PART})*+", regex.V1)
+_JOINT = re.compile("[-‐.\u200c:_]+")
+#: The words of a name: get, URLs; HTTP, Server, Error, 2.
+_HUMP = regex.compile(r"\p{Lu}+(?:s(?!\p{L}))?(?!\p{Ll})|\p{Lu}?[\p{Ll}\p{Lo}\p{M}]+|\p{N}+")
+_UNDIVIDED = word_set("undivided")
+#: .NET; c++ before a number; a capital by itself, as C is beside Objective-C; 🦊.
+_SIGN = regex.compile(
+    rf"(?<![\w.)\]])\.{_NAME_PART}|[cg]\+\+(?=\d)|(?<![^(\[\"“])[B-HJ-Z](?![^)\],;:?!\"”])"
+    r"|[\p{So}--[©®™°\ufffd\u2500-\u25ff]]",
+    regex.V1,
+)
+#: Dates, times, scores, sections: 2026-04-03, 10:20, 3–1, 12(3). A comma is a decimal one.
+_NUMBER = re.compile(
+    r"(?<![0-9])(?<![0-9][-–—−/:.,])[0-9]++"
+    r"(?:[-–—−/:.][0-9]++|,[0-9]{1,2}+(?![0-9])|\([0-9a-z]{1,3}\))++"
+)
+_DIGITS = re.compile("[0-9]+")
+#: From so many digits on, signs only make a number readable: ISBNs, telephones, whole dates.
+_READABLE = 7
+#: Digits in groups: +49 (0)30 1234567.
+_GROUPS = re.compile(r"[+(]?(?<![\w+(][+(])(?<![0-9])[0-9]++(?:[-–/.)\u00a0 ]{1,2}\(?[0-9]++)++")
+_UNIT = re.compile(
+    r"[0-9](?<![\w.,][0-9])[0-9]*+(?:[.,][0-9]++)*+([ \u00a0\u202f]?°?)([^\W\d_]{1,3})(?!\w)"
+)
+_ORDINALS = frozenset(("st", "nd", "rd", "th"))
+_VERSION = re.compile(r"ersion ([0-9][0-9.]*)\b")
+#: A word that a line's end cuts.
+_CUT = re.compile(r"[-‐\u00ad](?<=[^\W\d_].)[ \t]*\r?\n[ \t]*(?=[^\W\d_])")
+
+
+def compounds(text: str) -> list[Compound]:
+    r"""Return the compounds of a text.
+
+    >>> compounds("getURL on 2026-04-03")
+    [Compound(whole='geturl', parts=('get', 'url'), exact=False),
+     Compound(whole='20260403', parts=('2026', '04', '03'), exact=True)]
+    >>> [whole for whole, *_ in compounds("C's wi-fi: 5 kg, version 2.1, infor-\nmation")]
+    ['wifi', 'information', '5kg', 'v2.1']
+    """
+    found = list(chain.from_iterable(map(_OF_WORD.__getitem__, _CUT.sub("-", text).split())))
+    for match in _UNIT.finditer(text):
+        between, unit = match.groups()
+        if unit in _ORDINALS or (between and unit in stop_words()):
+            continue
+        number = fold(match[0][: match.start(1) - match.start()]).replace(",", ".")
+        found.append(Compound(number + fold(unit), _parts([number, fold(unit)])))
+    for match in _GROUPS.finditer(text):
+        groups = _DIGITS.findall(match[0].replace("(0)", ""))
+        digits = "".join(groups)
+        if _READABLE <= len(digits) < 20 and (len(groups) > 2 or match[0][0] in "+("):
+            found.append(Compound(digits))
+    found += (Compound(f"v{match[1].rstrip('.')}") for match in _VERSION.finditer(text))
+    return found
+
+
+def _of_word(word: str) -> tuple[Compound, ...]:
+    """Return the compounds of a text without whitespace."""
+    found = []
+    for match in _NAME.finditer(word):
+        if len(match[0]) <= MAX_TOKEN_CHARACTERS:
+            pieces = list(filter(None, _JOINT.split(match[0])))
+            parts = list(chain.from_iterable(map(_humps, pieces)))
+            if len(parts) > 1 and all(map(fold, parts)):  # not of tatweel alone
+                found.append(Compound(fold("".join(pieces)), _parts(parts)))
+    for match in _SIGN.finditer(word):
+        sign = match[0]
+        found.append(Compound(sign) if sign.isalpha() else Compound(sign.lower(), exact=True))
+    for match in _NUMBER.finditer(re.sub("(?<=[0-9])t(?=[0-9])", " ", fold(word))):
+        whole = re.sub("[–—−]", "-", match[0]).replace(",", ".")
+        numbers = _DIGITS.findall(whole)
+        if "(" not in whole and len(digits := "".join(numbers)) >= _READABLE:
+            whole = digits
+        found.append(Compound(whole, tuple(numbers), exact=True))
+    return tuple(found)
+
+
+_OF_WORD = WordCache(_of_word)
+
+
+def _humps(piece: str) -> list[str]:
+    """Return the words of a name; itself, if these are short, as in iPhone, LaTeX or a hash."""
+    humps: list[str] = _HUMP.findall(piece)
+    short = len(piece) < 2 * len(humps) or re.match("[a-z][A-Z]", piece)
+    return [piece] if short or "".join(humps) != piece or piece.lower() in _UNDIVIDED else humps
+
+
+def _parts(parts: list[str]) -> tuple[str, ...]:
+    """Return parts as tokens, without single letters."""
+    return tuple(fold(part) for part in parts if len(part) > 1 or part.isdigit())
