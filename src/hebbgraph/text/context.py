@@ -137,7 +137,7 @@ def text_words(tokens: list[list[str]], title: str, text: str, language: str) ->
     if language != AUTO or spoken == ["english"]:
         return words
     own = set(words)
-    for name in STEMMED.intersection(spoken):
+    for name in filter(STEMMED.__contains__, spoken):
         for part in tokens:
             words += (word for word in lexical_terms(part, name) if word not in own)
     return words + list(map(label, spoken))

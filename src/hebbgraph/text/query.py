@@ -11,14 +11,7 @@ from itertools import chain, islice
 from hebbgraph.records.base import MAX_QUESTION
 from hebbgraph.text.shapes import languages_of
 from hebbgraph.text.syllables import is_syllabic, syllabic_terms
-from hebbgraph.text.tokens import (
-    AUTO,
-    EVERY_STOP_WORD,
-    WORD_LISTS,
-    lexical_terms,
-    tokenize,
-    word_set,
-)
+from hebbgraph.text.tokens import AUTO, STOP_WORDS, WORD_LISTS, lexical_terms, tokenize, word_set
 
 __all__ = [
     "SENTENCE_END",
@@ -34,7 +27,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _OTHER_SCRIPTS = ("russian", "greek", "arabic", "hindi", "korean", "persian")
 #: What only asks, in scripts without spaces; longer phrases first.
 _ASKING = re.compile("|".join(sorted(WORD_LISTS["asking_unspaced"].split(), key=len)[::-1]))
-_FUNCTION_WORDS = word_set("asking").union(*(EVERY_STOP_WORD[name] for name in _OTHER_SCRIPTS))
+_FUNCTION_WORDS = word_set("asking").union(*(STOP_WORDS[name] for name in _OTHER_SCRIPTS))
 
 
 def usable_question(text: str) -> tuple[str, str | None]:
@@ -61,7 +54,7 @@ _FOLLOWING = _FUNCTION_WORDS | word_set("following")
 @cache
 def function_words(*languages: str) -> frozenset[str]:
     """Return the tokens ignored in a query: function words of English, other scripts, these."""
-    own = (EVERY_STOP_WORD.get(name, frozenset()) for name in languages if name != "english")
+    own = (STOP_WORDS.get(name, frozenset()) for name in languages if name != "english")
     return _FUNCTION_WORDS.union(*own)
 
 
