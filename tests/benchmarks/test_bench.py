@@ -15,7 +15,7 @@ from hebbgraph_bench.commands import STUDIES, add_commands
 from hebbgraph_bench.embedding import CachedModel
 from hebbgraph_bench.linear_rag import LinearRAG
 from hebbgraph_bench.multihop import build
-from hebbgraph_bench.sets import HARROW
+from hebbgraph_bench.sets import HARROW, PACKAGED
 from hebbgraph_bench.systems import Hebbgraph
 from usebench.embedders import Lsa
 from usebench.reading import read_set, write_set
@@ -42,16 +42,20 @@ def bench(*words: str) -> int:
 # -- the command ----------------------------------------------------------------------------
 
 
-def test_without_a_set_the_packaged_one_is_ranked_beside_bm25(capsys: Any, tmp_path: Path) -> None:
+def test_without_a_set_the_packaged_ones_are_ranked_beside_bm25(
+    capsys: Any, tmp_path: Path
+) -> None:
     assert bench("--metric", "R@5", "--json", str(tmp_path / "result.json")) == 0
     printed = capsys.readouterr().out
     assert "| harrow (60 questions) |" in printed
-    (result,) = json.loads((tmp_path / "result.json").read_text("utf-8"))["sets"]
-    found = {name: np.mean(run["values"]["R@5"]) for name, run in result["systems"].items()}
+    assert "| tarnbeck (154 questions) |" in printed
+    harrow, tarnbeck = json.loads((tmp_path / "result.json").read_text("utf-8"))["sets"]
+    found = {name: np.mean(run["values"]["R@5"]) for name, run in harrow["systems"].items()}
     assert list(found) == ["bm25", "hebbgraph"]
     assert found["hebbgraph"] > found["bm25"]
     difference = f"{found['hebbgraph'] - found['bm25']:+.3f}".replace("0.", ".", 1)
     assert f"| {difference} [" in printed
+    assert 0.4 < np.mean(tarnbeck["systems"]["bm25"]["values"]["R@5"]) < 0.8
 
 
 def test_use_is_measured_on_other_wordings(capsys: Any) -> None:
@@ -112,6 +116,23 @@ def test_speed_builds_asks_and_changes(tmp_path: Path) -> None:
     assert speed.build(corpus, index, 8)["index_mb"] > 0
     assert speed.ask(index, ["Where does the ferry go?"], 8)["private_mb"] > 0
     assert {"add_one_median", "delete_one_p95"} <= set(speed.change(index, corpus, 8))
+
+
+@pytest.mark.parametrize("name", PACKAGED)
+def test_the_files_of_a_packaged_set_fit(name: str) -> None:
+    corpus, queries = (
+        [json.loads(line) for line in (PACKAGED[name] / file).read_text("utf-8").splitlines()]
+        for file in ("corpus.jsonl", "queries.jsonl")
+    )
+    texts = {row["id"]: row["text"] for row in corpus}
+    assert len(texts) == len(set(texts.values())) == len(corpus)
+    assert len({row["id"] for row in queries}) == len(queries)
+    for row in queries:
+        gold = row["supporting_ids"]
+        assert set(gold) <= texts.keys()
+        assert len(set(gold)) == len(gold)
+        assert (len(gold) > 1) == (row["type"] == "two passages") or row["type"] == "reworded"
+        assert not any(row["question"] in texts[id_] for id_ in gold)
 
 
 # -- sets of published files ----------------------------------------------------------------

@@ -29,7 +29,7 @@ trusted mass uses co-mentions; for other mass they would count again what word s
 and drown direct evidence. So if a query names what some chunk is about, its activation travels
 freely; otherwise it follows links only, and without links the direct ranking stands. A title is
 trusted as far as its words are rare in the query. If the query names no title, arriving mass
-counts less for the score.
+counts less for the score, and the less the less sure search is that the texts speak of the query.
 
 One step, from chunks with mass :math:`m_c` to chunks with mass :math:`m_{c'}`:
 

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping
 from hebbgraph.formulas.bm25 import K1, idf
 
 __all__ = [
+    "CODE_HELD",
     "HELD_ONCE",
     "NOTHING_KNOWN",
     "SAYS_NOTHING",
@@ -34,6 +35,8 @@ _N_RAREST = 3
 _SATURATION = K1 + 1.0
 #: Coverage by a chunk of mean length that holds each of the rarest words once.
 HELD_ONCE = 1.0 / _SATURATION
+#: Coverage by a chunk that holds all codes of a question, whatever else it lacks.
+CODE_HELD = 0.38
 
 
 def coverage(terms: Iterable[tuple[float, int]], n_chunks: int, best: float) -> float:

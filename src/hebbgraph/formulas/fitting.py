@@ -28,6 +28,7 @@ References
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from itertools import product
 from typing import NamedTuple
@@ -57,6 +58,9 @@ _TOLERATED, _TOLERATED_IN_ALL = 0.003, 0.0005
 _SUPPOSED = 8.0
 #: Lessons are expected to help: as if 16 more exams had gained .05 each.
 _EXPECTED = 0.8
+#: Few exams show little: a gain of 1 and this handicap are expected; to be off by the error (of a
+#: gain, in powers of two) must gain 1 in the sum of nDCG.
+_HANDICAP, _HANDICAP_ERROR, _GAIN_ERROR = 0.15, 0.17, 1.4
 #: Shares of vectors and weights of the graph that are tried, and how far off they are expected.
 _SHARES, _GRAPHS = np.arange(0.1, 1.0, 0.05), np.arange(0.25, 1.01, 0.25)
 _SHARE_ERROR, _GRAPH_ERROR = 0.15, 0.5
@@ -121,7 +125,9 @@ def fit_trust(exams: Exams) -> Trust:
     for gain, path, handicap in product(_GAINS, _PATHS, _HANDICAPS.round(2).tolist()):
         trust = Trust(gain, path, handicap, exams=n)
         change = _taught(exams, exams.features, trust) - plain
-        if (gained := float(change.sum()) + _EXPECTED * min(gain, 1.0)) <= best:
+        off = ((handicap - _HANDICAP) / _HANDICAP_ERROR) ** 2
+        off += (math.log2(gain) / _GAIN_ERROR) ** 2
+        if (gained := float(change.sum()) + _EXPECTED * min(gain, 1.0) - off) <= best:
             continue
         if_new = float((_taught(exams, exams.untaught, trust) - plain).mean())
         lost = float(change[is_new].sum()) + _SUPPOSED * if_new

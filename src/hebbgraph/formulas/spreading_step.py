@@ -51,7 +51,7 @@ class SpreadingParameters:
     #: Share of the mass arriving by co-mention that counts for the score; all of it flows on.
     mention_credit: float = 0.6
     #: Share of the arriving mass that counts for the score if the question names no chunk's title:
-    #: then direct search alone chose where to start.
+    #: then direct search alone chose where to start, and may be unsure.
     unnamed_credit: float = 0.6
     #: Tags of more than ``clip(hub_share * n_chunks, hub_floor, hub_cap)`` chunks are hubs and pass
     #: nothing.
@@ -199,15 +199,15 @@ class SpreadingStep:
         else:
             trust = self.view.keyphraseness(tags)
             passed = _passed_on(mass, total, namesakes, p, trust=trust, co_mentions=True)
-            passed[2] *= self._credit
+            passed[2] *= self._credit(self.evidence.confidence)
         trusted, plain, credit = passed.reshape(3, 2 * n).take(edge, axis=1) * pull
         flows = Flows(tags[owner], chunks, trusted, plain, credit)
         return Layer.gather(reached, position, flows)
 
-    @property
-    def _credit(self) -> float:
+    def _credit(self, confidence: float = 1.0) -> float:
         """Share of arriving mass that counts for the score; 1 if the query surely names a title."""
-        return self.named + (1.0 - self.named) * self.parameters.unnamed_credit
+        unnamed = self.parameters.unnamed_credit * confidence
+        return self.named + (1.0 - self.named) * unnamed
 
     def follow_links(self, chunks: IntArray, scores: FloatArray, confidence: float) -> list[Layer]:
         """Return the layers where the best chunks start and where links lead; none without flow."""
@@ -220,7 +220,7 @@ class SpreadingStep:
             return []
         sources = chunks[best].astype(np.int64)
         weight = (scores[best] / scores[best].max()) ** p.sharpness
-        mass = confidence * self._credit * weight / weight.sum()
+        mass = confidence * self._credit() * weight / weight.sum()
         flows = follow_links(
             self.view, sources, mass, self.evidence, p, cut=self.cut, allowed=self.allowed
         )

@@ -14,6 +14,7 @@ from hebbgraph.arrays import FloatArray, IntArray, is_in_sorted
 from hebbgraph.errors import ParameterError
 from hebbgraph.filters import Rows
 from hebbgraph.formulas.confidence import (
+    CODE_HELD,
     HELD_ONCE,
     SAYS_NOTHING,
     confidence,
@@ -81,8 +82,12 @@ def direct_evidence(
     # A long chunk ranks lower, but is no less sure to hold what is asked for.
     if covered < HELD_ONCE and words.held_by_one(rarest(asked, n_chunks), rows):
         covered = HELD_ONCE
-    if evidence.dense is not None and len(codes := words.codes()):
-        evidence = evidence.upheld(codes)
+    # Whoever writes E4305 asks for it, whatever else the question says.
+    codes = list(filter(is_code, asked))
+    if covered < CODE_HELD and words.held_by_one(codes, rows):
+        covered = CODE_HELD
+    if evidence.dense is not None and codes:
+        evidence = evidence.upheld(words.holders(codes))
     sure = confidence(covered, near)
     return replace(
         evidence,
@@ -101,12 +106,12 @@ class RareWords:
         self._n_chunks = n_chunks
         self._frequencies = {word: n for word, n in question.frequencies.items() if n}
 
-    def codes(self) -> IntArray:
+    def holders(self, codes: Sequence[str]) -> IntArray:
         """Return the chunks, ascending, with a code that hardly any other chunk holds."""
         found = [
             self._question.search.holders(word)
-            for word, n in self._frequencies.items()
-            if n <= _MOST_WITH_CODE and is_code(word)
+            for word in codes
+            if 0 < self._frequencies.get(word, 0) <= _MOST_WITH_CODE
         ]
         return np.unique(np.concatenate(found)) if found else np.empty(0, np.int64)
 

@@ -4,7 +4,7 @@ Evidence and activation see single words, and those of "A League of Their Own" a
 title in the question says more. So for each title that a question names, one passage is among the
 first three (or among as many as there are titles named), and above passages whose title is a part
 of that title, or a longer form of it, as "Moss, Ida" is of "Moss". One that already ranks there
-stays where it is.
+stays where it is. If the question is about nothing else ("Tell me about Moss"), it is the first.
 
 A question names a title if it is the whole title of a passage, and its words together are about as
 rare as the rarest word of the question (the cue is fully trusted). "Information systems" in a
@@ -48,7 +48,7 @@ def show_named(activation: Activation, snapshot: Snapshot, question: Question) -
     if not named:
         return activation
     scores: NDArray[np.float64] = activation.scores.astype(np.float64).round(DECIMALS)
-    n_first = max(_FIRST, len(named))
+    n_first = len(named) if question.subject in named.values() else max(_FIRST, len(named))
     order = first_by_id(snapshot, activation.chunks, scores, n_first + len(named))
     others = [position for position in order.tolist() if position not in named]
     n_kept = n_first - len(named)  # of the others, this many stay above the named passages

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +17,7 @@ from hebbgraph.store.terms import Term
 from hebbgraph.terms import TermKind
 from hebbgraph.text.context import STEMMED, label
 from hebbgraph.text.matching import Phrases, possible_phrases
-from hebbgraph.text.query import query_terms, says_nothing
+from hebbgraph.text.query import query_terms, subject
 from hebbgraph.text.shapes import languages_of
 from hebbgraph.text.syllables import is_syllabic, syllabic_terms
 from hebbgraph.text.tokens import AUTO, WORD_LISTS, display, lexical_terms, tokenize
@@ -59,12 +59,13 @@ class Question:
     frequencies: dict[str, int]
     vector: NDArray[np.float32] | None
     seeds: dict[int, float] | None
+    subject: str
 
     @property
     def says_nothing(self) -> bool:
         """Whether it names nothing to search for, as "When was it?"."""
         is_title = any(cue.titles and self.trust.get(cue.id, 0.0) >= 1.0 for cue in self.cues)
-        return not is_title and says_nothing(self.text)
+        return not is_title and not self.subject
 
     def terms(self, n_chunks: int) -> dict[str, float]:
         """Return the weight of each word, by the question and by its rarity."""
@@ -103,11 +104,14 @@ def read_question(
         search = WordSearch(snapshot, words, forms)
     frequencies = {word: search.frequency(word) for word in words}
     cues = _cues(snapshot, tokens)
-    trust = _trust(snapshot, cues, frequencies, text, language)
+    about = subject(text)
+    names = {name.lower() for name in _CAPITAL.findall(text)}
+    trust = _trust(snapshot, cues, frequencies, names, language)
+    trust |= {cue.id: 1.0 for cue in cues if cue.key == about}
     for tag in tags:
         cues += _cues(snapshot, tokenize(tag))
     cues = list({cue.id: cue for cue in cues}.values())
-    return Question(text, words, search, cues, trust, frequencies, vector, seeds)
+    return Question(text, words, search, cues, trust, frequencies, vector, seeds, about)
 
 
 def _cues(snapshot: Snapshot, tokens: Sequence[str]) -> list[Term]:
@@ -134,7 +138,7 @@ def _trust(
     snapshot: Snapshot,
     cues: Sequence[Term],
     frequencies: Mapping[str, int],
-    text: str,
+    names: Collection[str],
     language: str,
 ) -> dict[int, float]:
     """Return how far each cue is trusted to name what a question is about.
@@ -146,13 +150,12 @@ def _trust(
     n = snapshot.n_chunks + _UNSEEN + 1
     rarities = {word: math.log(n / (max(df, 1) + 0.5)) for word, df in frequencies.items()}
     rarest = max(rarities.values(), default=0.0)
-    capitals = {name.lower() for name in _CAPITAL.findall(text)}
     trust = {}
     for cue in cues:
         words = set(lexical_terms(cue.key.split(" "), language))
         share = sum(rarities.get(word, 0.0) for word in words) / rarest if rarest > 0 else 1.0
         trust[cue.id] = min(max((share - _LEAST_SHARE) / (_FULL_SHARE - _LEAST_SHARE), 0.0), 1.0)
-        if cue.key not in capitals:
+        if cue.key not in names:
             trust[cue.id] *= cue.keyphraseness
     return trust
 

@@ -18,7 +18,7 @@ __all__ = [
     "function_words",
     "is_code",
     "query_terms",
-    "says_nothing",
+    "subject",
     "usable_question",
 ]
 
@@ -48,7 +48,14 @@ def usable_question(text: str) -> tuple[str, str | None]:
     )
 
 
-_FOLLOWING = _FUNCTION_WORDS | word_set("following")
+_REQUESTS = _FUNCTION_WORDS | word_set("requests")
+_FOLLOWING = _REQUESTS | word_set("following")
+
+
+def _asked(tokens: list[str]) -> list[str]:
+    """Leave out how a question begins that only asks to be told: "Tell me about moss"."""
+    start = next((at for at, token in enumerate(tokens) if token not in _REQUESTS), 0)
+    return tokens[start:]
 
 
 @cache
@@ -58,13 +65,13 @@ def function_words(*languages: str) -> frozenset[str]:
     return _FUNCTION_WORDS.union(*own)
 
 
-def says_nothing(question: str) -> bool:
-    """Return whether a question only follows another one, and names nothing to search for.
+def subject(question: str) -> str:
+    """Return the words of a question that say what it is about; none if it only follows another.
 
-    >>> says_nothing("When did it take place?"), says_nothing("When did the race take place?")
-    (True, False)
+    >>> subject("When did it take place?"), subject("Could you tell me more about Ida Moss?")
+    ('', 'ida moss')
     """
-    return all(token in _FOLLOWING for token in tokenize(question))
+    return " ".join(token for token in tokenize(question) if token not in _FOLLOWING)
 
 
 def is_code(term: str) -> bool:
@@ -83,7 +90,8 @@ def query_terms(query: str, language: str, *, limit: int = 512) -> dict[str, flo
     a sentence, repetition is mostly grammar ("the age of A or the age of B"). A term that occurs n
     times, in s sentences, weighs ``sqrt(n * s)``.
 
-    If the query has only function words, these are the terms. For Vietnamese,
+    Words with which people ask to be told are left out before the others ("Tell me about"). If the
+    query has only function words, these are the terms. For Vietnamese,
     :func:`~hebbgraph.text.syllables.syllabic_terms` come first.
 
     >>> query_terms("Hemp ropes. Who made ropes?", "english")
@@ -91,8 +99,8 @@ def query_terms(query: str, language: str, *, limit: int = 512) -> dict[str, flo
     >>> list(query_terms("Who was it?", "english"))
     ['who', 'was', 'it']
     """
-    asked = query if query.isascii() else _ASKING.sub("\n", query)
-    sentences = [tokenize(part) for part in SENTENCE_END.split(asked if asked.strip() else query)]
+    asked = query if query.isascii() else _ASKING.sub("\n", query).strip() or query
+    sentences = [_asked(tokenize(part)) for part in SENTENCE_END.split(asked)]
     tokens = list(chain.from_iterable(sentences))
     spoken = languages_of(tokens, query) if language == AUTO else [language]
     ignored = function_words(*spoken)
