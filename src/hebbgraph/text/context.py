@@ -142,7 +142,7 @@ def text_words(
         spoken = languages_of(chain.from_iterable(tokens), both)
     if language == AUTO and spoken != ["english"]:
         own = set(words)
-        for name in STEMMED.intersection(spoken):
+        for name in filter(STEMMED.__contains__, spoken):
             for part in tokens:
                 words.update(word for word in lexical_terms(part, name) if word not in own)
         words.update(map(label, spoken))

@@ -12,14 +12,7 @@ from hebbgraph.records.base import MAX_QUESTION
 from hebbgraph.text.compounds import compounds
 from hebbgraph.text.shapes import languages_of
 from hebbgraph.text.syllables import is_syllabic, syllabic_terms
-from hebbgraph.text.tokens import (
-    AUTO,
-    EVERY_STOP_WORD,
-    WORD_LISTS,
-    lexical_terms,
-    tokenize,
-    word_set,
-)
+from hebbgraph.text.tokens import AUTO, STOP_WORDS, WORD_LISTS, lexical_terms, tokenize, word_set
 
 __all__ = [
     "LIGHT",
@@ -36,7 +29,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _OTHER_SCRIPTS = ("russian", "greek", "arabic", "hindi", "korean", "persian")
 #: What only asks, in scripts without spaces; longer phrases first.
 _ASKING = re.compile("|".join(sorted(WORD_LISTS["asking_unspaced"].split(), key=len)[::-1]))
-_FUNCTION_WORDS = word_set("asking").union(*(EVERY_STOP_WORD[name] for name in _OTHER_SCRIPTS))
+_FUNCTION_WORDS = word_set("asking").union(*(STOP_WORDS[name] for name in _OTHER_SCRIPTS))
 
 
 def usable_question(text: str) -> tuple[str, str | None]:
@@ -72,7 +65,7 @@ def _asked(tokens: list[str]) -> list[str]:
 @cache
 def function_words(*languages: str) -> frozenset[str]:
     """Return the tokens ignored in a query: function words of English, other scripts, these."""
-    own = (EVERY_STOP_WORD.get(name, frozenset()) for name in languages if name != "english")
+    own = (STOP_WORDS.get(name, frozenset()) for name in languages if name != "english")
     return _FUNCTION_WORDS.union(*own)
 
 
@@ -111,12 +104,11 @@ def query_terms(query: str, language: str, *, limit: int = 512) -> dict[str, flo
     >>> list(query_terms("Who was it?", "english"))
     ['who', 'was', 'it']
     """
-    asked = query if query.isascii() else _ASKING.sub("\n", query)
-    sentences = [tokenize(part) for part in SENTENCE_END.split(asked if asked.strip() else query)]
+    asked = query if query.isascii() else _ASKING.sub("\n", query).strip() or query
+    sentences = [_asked(tokenize(part)) for part in SENTENCE_END.split(asked)]
     tokens = list(chain.from_iterable(sentences))
     spoken = languages_of(tokens, query) if language == AUTO else [language]
     ignored = function_words(*spoken)
-    sentences = [_asked(sentence) for sentence in sentences]
     counts: Counter[str] = Counter()
     sentence_counts: Counter[str] = Counter()
     content = [[token for token in tokens if token not in ignored] for tokens in sentences]

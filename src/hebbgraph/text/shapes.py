@@ -28,8 +28,8 @@ from hebbgraph.text.characters import UNSPACED, bounded_words
 from hebbgraph.text.syllables import SYLLABIC, is_function_syllable
 from hebbgraph.text.tokens import (
     ARTICLES,
-    EVERY_STOP_WORD,
     MAX_TOKEN_CHARACTERS,
+    STOP_WORDS,
     WORD_LISTS,
     WordCache,
     stop_words,
@@ -250,7 +250,7 @@ def is_english(units: list[str]) -> bool:
     return len(_MARKERS.intersection(units)) >= enough
 
 
-_LISTS = [*EVERY_STOP_WORD.items(), *WORD_LISTS["letters"].items()]
+_LISTS = [*STOP_WORDS.items(), *WORD_LISTS["letters"].items()]
 _LANGUAGES = sorted({language for language, _ in _LISTS})
 _INITIALS = frozenset("bcdfghjklmnpqrstvwxz")  # elided words, and variables in code
 _MOST_TIED = 4
