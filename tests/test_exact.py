@@ -32,6 +32,7 @@ from hebbgraph.store.postings import Postings, add_postings, read_postings, remo
 from hebbgraph.store.sqlite import SQLiteDatabase
 from hebbgraph.terms import Role, TermKind
 from hebbgraph.text.candidates import proposals
+from hebbgraph.text.context import text_words
 from hebbgraph.text.tokens import lexical_terms, tokenize
 
 TIMES = 20 if os.environ.get("HEBBGRAPH_SOAK") == "1" else 1
@@ -293,10 +294,10 @@ def _model(chunks: list[Chunk], most_holders: int) -> Model:
     tokens = {c.id: [tokenize(part) for part in (c.title, c.text) if part] for c in chunks}
     kinds = {c.id: proposals(c.text, c.title, c.tags) for c in chunks}
     for chunk in chunks:
-        words = Counter(word for part in tokens[chunk.id] for word in lexical_terms(part))
+        words, length = text_words(tokens[chunk.id], chunk.title, chunk.text, "english")
         for word, n in words.items():
             # Up to 64 words, a length is its own code.
-            postings[(TermKind.WORD, word), chunk.id] = n, words.total()
+            postings[(TermKind.WORD, word), chunk.id] = n, length
     holders = Counter(key for (_, key), _ in postings)
     phrases: Counter[str] = Counter()
     titles: Counter[str] = Counter()

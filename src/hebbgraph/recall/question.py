@@ -21,7 +21,7 @@ from hebbgraph.text.query import LIGHT, query_terms, subject
 from hebbgraph.text.syllables import is_syllabic, syllabic_terms
 from hebbgraph.text.tokens import display, lexical_terms, tokenize
 
-__all__ = ["Question", "read_question"]
+__all__ = ["Question", "read_question", "weigh_compounds"]
 
 #: Chunks without any of the words, added to the count: in a handful of chunks, no word is rare.
 _UNSEEN = 100
@@ -93,7 +93,7 @@ def read_question(
         words = _known_marks(text, search, language)
         search = WordSearch(snapshot, words)
     frequencies = {word: search.frequency(word) for word in words}
-    _weigh_compounds(words, frequencies, text, language)
+    weigh_compounds(words, frequencies, text, language)
     cues = _cues(snapshot, tokens)
     about = subject(text)
     names = {name.lower() for name in _CAPITAL.findall(text)}
@@ -151,7 +151,7 @@ def _trust(
     return trust
 
 
-def _weigh_compounds(
+def weigh_compounds(
     words: dict[str, float], frequencies: dict[str, int], text: str, language: str
 ) -> None:
     """Let a whole and its parts weigh like the parts alone, or drop a whole that no chunk holds.
