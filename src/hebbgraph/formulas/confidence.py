@@ -13,18 +13,6 @@ from collections.abc import Iterable, Mapping
 
 from hebbgraph.formulas.bm25 import K1, idf
 
-__all__ = [
-    "CODE_HELD",
-    "HELD_ONCE",
-    "NOTHING_KNOWN",
-    "SAYS_NOTHING",
-    "confidence",
-    "coverage",
-    "nearness",
-    "rarest",
-    "share_held",
-]
-
 #: Below this confidence, a recall reports that nothing is known about the question.
 NOTHING_KNOWN = 0.3
 #: The most confidence in what is found for a question that names nothing to search for.

@@ -32,8 +32,6 @@ from hebbgraph.text.query import is_code, query_terms
 from hebbgraph.text.references import place_name
 from hebbgraph.text.tokens import lexical_terms, tokenize
 
-__all__ = ["direct_evidence"]
-
 #: Number of candidates of each search; all other chunks have little evidence.
 CANDIDATES = 200
 #: Look up which chunks hold the rarest words of a question, for this many words.

@@ -29,16 +29,6 @@ from hebbgraph.errors import (
 )
 from hebbgraph.store.database import Session
 
-__all__ = [
-    "PostgresSession",
-    "Server",
-    "error_of",
-    "leave",
-    "parsed",
-    "shared",
-    "translated",
-]
-
 #: Connections of a process to one database, whatever the number of namespaces.
 _MOST = 16
 _SECONDS = 30.0  # to wait for one

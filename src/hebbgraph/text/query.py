@@ -14,16 +14,6 @@ from hebbgraph.text.shapes import languages_of
 from hebbgraph.text.syllables import is_syllabic, syllabic_terms
 from hebbgraph.text.tokens import AUTO, STOP_WORDS, WORD_LISTS, lexical_terms, tokenize, word_set
 
-__all__ = [
-    "LIGHT",
-    "SENTENCE_END",
-    "function_words",
-    "is_code",
-    "query_terms",
-    "subject",
-    "usable_question",
-]
-
 SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？।؟])|\n+")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _OTHER_SCRIPTS = ("russian", "greek", "arabic", "hindi", "korean", "persian")

@@ -37,14 +37,6 @@ from hebbgraph.text.tokens import (
     word_set,
 )
 
-__all__ = [
-    "FILE_ENDING",
-    "ShapedText",
-    "is_english",
-    "languages_of",
-    "shape_text",
-]
-
 _HEADING_CHARACTERS = 60
 
 _ABBREVIATIONS, _LABELS = word_set("abbreviations"), word_set("labels")

@@ -21,22 +21,6 @@ import Stemmer
 
 from hebbgraph.text.characters import UNSPACED, fold, is_unspaced
 
-__all__ = [
-    "AUTO",
-    "MAX_TOKEN_CHARACTERS",
-    "STOP_WORDS",
-    "WORD_LISTS",
-    "WordCache",
-    "display",
-    "key_from_tokens",
-    "lexical_terms",
-    "phrase_key",
-    "stop_words",
-    "tokenize",
-    "word_set",
-    "word_sets",
-]
-
 _Value = TypeVar("_Value")
 _LONGEST = 64  # characters; longer strings rarely recur and take more memory
 
