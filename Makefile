@@ -33,7 +33,7 @@ $(VENV)/.server-installed: pyproject.toml constraints.txt extensions/server/pypr
 $(VENV)/.test-installed: pyproject.toml constraints.txt $(BESIDE:%=%/pyproject.toml) | $(BIN)/python
 	$(PIP) --upgrade "pip>=25.1"  # which knows --group
 	# One call: an extra of one distribution is another of this repository, found only beside it.
-	$(PIP) --editable ".[documents,postgres,sentence-transformers]" --editable "extensions/server[serve]" \
+	$(PIP) --editable ".[ann,documents,postgres,sentence-transformers]" --editable "extensions/server[serve]" \
 		--editable "extensions/papers[nakg]" --editable usebench --editable benchmarks \
 		--editable integrations/langchain --editable integrations/llama_index --group test
 	@touch $(VENV)/.installed $(VENV)/.server-installed $@

@@ -179,9 +179,9 @@ def test_of_equal_ids_in_one_call_the_last_counts(memory: HebbianIndex) -> None:
 
 
 @pytest.mark.parametrize("good", [0, 3, 10, 20, 25])
-@pytest.mark.parametrize("how", ["raises", "invalid"])
+@pytest.mark.parametrize(("how", "workers"), [("raises", None), ("invalid", None), ("invalid", 2)])
 def test_iterable_that_fails_in_the_middle(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, good: int, how: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, good: int, how: str, workers: int | None
 ) -> None:
     """Whole batches before are stored, nothing is half written, and the next call goes on."""
     monkeypatch.setattr(hebbgraph.ingest.loading, "_CHUNKS", 10)
@@ -194,7 +194,7 @@ def test_iterable_that_fails_in_the_middle(
 
     with HebbianIndex.open(tmp_path) as index:
         with pytest.raises((ZeroDivisionError, InvalidChunkError)):
-            index.add(chunks())
+            index.add(chunks(), workers=workers)
         assert index.ids() == [f"c{n:02}" for n in range(good // 10 * 10)]
         index.recall("Auk of Ida Moss")
         index.add({"id": f"c{n:02}", "text": f"Auk {n} of Ida Moss"} for n in range(30))

@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from itertools import count
+from pathlib import Path
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
@@ -28,6 +29,7 @@ from ships import NAMES as SHIP_NAMES
 from ships import QUESTIONS, ByNumber, random_chunks
 
 from hebbgraph import Chunk, HebbianIndex, Settings
+from hebbgraph.errors import EmbeddingError
 from hebbgraph.store.postings import Postings, add_postings, read_postings, remove_postings
 from hebbgraph.store.sqlite import SQLiteDatabase
 from hebbgraph.terms import Role, TermKind
@@ -356,3 +358,49 @@ def test_history_equals_a_model_of_dictionaries(history: list[Step], limits: Lim
         assert counts == model.counts
 
     _check_history(":memory:", history, limits, equals_model)
+
+
+# -- processes that read texts ------------------------------------------------------------------
+
+
+def test_reading_in_processes_equals_reading_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A batch is read while the one before is written, unless both have an id."""
+    monkeypatch.setattr("hebbgraph.ingest.loading._CHUNKS", 5)
+    rng = random.Random(5)
+    texts = [Chunk(id=str(rng.randrange(30)), text=f"Ida {rng.randrange(3)}") for _ in range(120)]
+    with HebbianIndex.open(tmp_path) as index, HebbianIndex.open(":memory:") as here:
+        assert index.add(texts, workers=2) == here.add(texts)
+        assert differences(index, here) == []
+        new = [Chunk(id=f"new {n}", document_id="a", text=f"Moss {n}") for n in range(12)]
+        assert index.refresh(new, workers=2) == here.refresh(new)
+        assert differences(index, here) == []
+
+
+class _FailsAt:
+    """An embedder that fails with its n-th batch."""
+
+    model_name = "fails"
+
+    def __init__(self, number: int) -> None:
+        self.left = number
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        self.left -= 1
+        if not self.left:
+            raise OSError("out of memory")
+        return [[1.0, float(len(text))] for text in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        return [1.0, float(len(text))]
+
+
+def test_batch_after_one_that_failed_is_not_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hebbgraph.ingest.loading._EMBEDDED", 5)
+    with HebbianIndex.open(tmp_path, embedder=_FailsAt(3)) as index:
+        with pytest.raises(EmbeddingError):
+            index.add((Chunk(id=f"{n:02}", text=f"Ida {n}") for n in range(40)), workers=2)
+        assert index.ids() == [f"{n:02}" for n in range(10)]

@@ -10,7 +10,9 @@ import random
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any
 from unittest.mock import patch
 
@@ -207,6 +209,50 @@ def test_search_path_changes_nothing(server: PostgresServer, url: str) -> None:
         assert_sound(index)
 
 
+def test_pooler_in_transaction_mode(server: PostgresServer, url: str, memory: HebbianIndex) -> None:
+    """Each transaction may run on another of two connections, which all tenants share."""
+    names = ["anna", "ben", "cleo", "dora"]
+    memory.add(CORPUS)
+    with server.pooler(2) as pooled:
+        opened = [HebbianIndex.open(pooled(url), namespace=name) for name in names]
+
+        def work(index: HebbianIndex) -> list[list[tuple[str, float]]]:
+            index.add(CORPUS[:3])
+            index.add(CORPUS)
+            return [_hits(index) for _ in range(10)]
+
+        with ThreadPoolExecutor(len(names)) as pool:
+            assert list(pool.map(work, opened)) == [[_hits(memory)] * 10] * len(names)
+        for index in opened:
+            assert differences(index, memory) == []
+            index.close()
+
+
+def test_texts_compare_by_bytes_and_blocks_are_not_compressed(
+    server: PostgresServer, url: str
+) -> None:
+    database = url.partition("@/")[2].partition("?")[0]
+    sql = "SELECT relname, attname FROM pg_attribute JOIN pg_class ON attrelid = pg_class.oid "
+    sql += "LEFT JOIN pg_collation AS l ON attcollation = l.oid WHERE relkind = 'r' AND attnum > 0 "
+    sql += "AND relnamespace = 'hebbgraph_default'::regnamespace"
+    wrong = "(atttypid = 'text'::regtype AND collname IS DISTINCT FROM 'C' OR "
+    wrong += "atttypid = 'bytea'::regtype AND attstorage <> 'e')"
+    with HebbianIndex.open(url):
+        assert server.execute(sql, database=database)
+        assert server.execute(f"{sql} AND {wrong}", database=database) == []
+
+
+def test_round_trips_of_a_recall_are_its_statements_and_two(url: str) -> None:
+    """Statements are counted in ``test_word_search``; these two begin and end the transaction."""
+    with HebbianIndex.open(url) as index:
+        index.add(CORPUS)
+        for most in (20, 6):  # and again
+            with patch.object(psycopg.Connection, "execute", autospec=True) as execute:
+                execute.side_effect = _execute
+                index.recall(QUESTION)
+            assert 0 < execute.call_count <= most
+
+
 def test_schema_of_something_else_is_no_index(server: PostgresServer, url: str) -> None:
     database = url.partition("@/")[2].partition("?")[0]
     server.execute("CREATE SCHEMA hebbgraph_mine", database=database)
@@ -312,22 +358,95 @@ def _wait_for_no_connection(server: PostgresServer) -> None:
 # -- lost connections, kills and forks --------------------------------------------------------
 
 
-def test_connection_cut_in_a_recall(server: PostgresServer, url: str) -> None:
-    class Cutting(RankStep):
-        """A step that cuts the connection of the recall that it belongs to."""
+class _Failing(RankStep):
+    """A step that fails the recall that it belongs to, some times."""
 
-        def rank(self, request: Request, ranking: Ranking) -> Ranking:
-            assert server.cut_connections()
-            return ranking
+    def __init__(self, times: int, fail: Callable[[], object]) -> None:
+        self.left, self.fail = times, fail
+
+    def rank(self, request: Request, ranking: Ranking) -> Ranking:
+        self.left -= 1
+        if self.left >= 0:
+            self.fail()
+        return ranking
+
+
+def test_connection_cut_in_a_recall(server: PostgresServer, url: str) -> None:
+    with HebbianIndex.open(url) as index:
+        index.add(CORPUS)
+        plain, seeded = _hits(index), index.recall(QUESTION, seeds=[("bay", 1.0)])
+        cutting = _Failing(1, server.cut_connections)
+        seeds = iter([("bay", 1.0)])  # which can be read once
+        assert index.recall(QUESTION, seeds=seeds, steps=[cutting]).hits == seeded.hits
+        cutting = _Failing(2, server.cut_connections)
+        with pytest.raises(ConnectionLostError):
+            index.recall(QUESTION, steps=[cutting])
+        assert cutting.left == 0
+        server.cut_connections()  # while none is in use
+        assert _hits(index) == plain
+
+
+def test_recall_that_a_replica_cancels_is_asked_again(url: str) -> None:
+    """What it read was removed on the primary: SQLSTATE 40001."""
+
+    def cancel() -> None:
+        raise psycopg.errors.SerializationFailure("conflict with recovery")
 
     with HebbianIndex.open(url) as index:
         index.add(CORPUS)
-        expected = _hits(index)
-        with pytest.raises(ConnectionLostError):
-            index.recall(QUESTION, steps=[Cutting()])
-        assert _hits(index) == expected
-        server.cut_connections()  # while none is in use
-        assert _hits(index) == expected
+        hits = [(hit.id, hit.score) for hit in index.recall(QUESTION, steps=[_Failing(1, cancel)])]
+        assert hits == _hits(index)
+
+
+_execute = psycopg.Connection.execute
+
+
+@contextmanager
+def _commit(do: Callable[[psycopg.Connection[Any]], None]) -> Iterator[None]:
+    """Do something instead of the next COMMIT."""
+    left = [do]
+
+    def execute(self: psycopg.Connection[Any], query: Any, *rest: Any, **options: Any) -> Any:
+        if query == b"COMMIT" and left:
+            return left.pop()(self)
+        return _execute(self, query, *rest, **options)
+
+    with patch.object(psycopg.Connection, "execute", execute):
+        yield
+
+
+def test_write_that_was_committed_before_the_connection_broke_is_done(
+    server: PostgresServer, url: str
+) -> None:
+    def commit_and_break(connection: psycopg.Connection[Any]) -> None:
+        _execute(connection, b"COMMIT")
+        server.cut_connections()
+        _execute(connection, b"SELECT 1")
+
+    with HebbianIndex.open(url) as index:
+        with _commit(commit_and_break):
+            assert index.add(CORPUS).added == len(CORPUS)
+        recall = index.recall(QUESTION)
+        with _commit(commit_and_break):
+            index.reinforce(recall, cited=["bay"])
+        assert len(index.lessons()) == 1
+        assert index.doctor() == []
+
+
+def test_write_whose_commit_did_not_arrive_is_not_done(server: PostgresServer, url: str) -> None:
+    def break_and_commit(connection: psycopg.Connection[Any]) -> None:
+        server.cut_connections()
+        _execute(connection, b"COMMIT")
+
+    with HebbianIndex.open(url) as index:
+        with (
+            _commit(break_and_commit),
+            pytest.raises(ConnectionLostError, match="nothing was written"),
+        ):
+            index.add(CORPUS)
+        assert index.ids() == []
+        index.add(CORPUS)
+        assert_sound(index)
 
 
 @pytest.mark.parametrize("statement", [0, 3, 9])
@@ -359,6 +478,17 @@ def test_server_that_is_restarted(url: str) -> None:
             with pytest.raises(ConnectionLostError):
                 index.recall(QUESTION)
             server.start()
+            assert _hits(index) == expected
+
+        def stop(connection: psycopg.Connection[Any]) -> None:
+            server.stop()
+            _execute(connection, b"COMMIT")
+
+        with HebbianIndex.open(server.url, settings=Settings(wait=0.1)) as index:
+            with _commit(stop), pytest.raises(ConnectionLostError, match="look whether it is"):
+                index.add(["A rope."])
+            server.start()
+            assert len(index.ids()) == len(CORPUS)
             assert _hits(index) == expected
     finally:
         server.remove()
@@ -440,6 +570,7 @@ def test_read_only_database_is_read(server: PostgresServer, url: str) -> None:
     [
         (psycopg.errors.DiskFull, DiskFullError),
         (psycopg.errors.AdminShutdown, ConnectionLostError),
+        (psycopg.errors.SerializationFailure, ConnectionLostError),
         (psycopg.errors.LockNotAvailable, IndexBusyError),
         (psycopg.errors.UniqueViolation, DamagedIndexError),
         (psycopg.errors.InsufficientPrivilege, ReadOnlyIndexError),

@@ -21,6 +21,8 @@ STUDIES = {
     "leave-one-out": "left_out",
     "frameworks": "frameworks",
     "speed": "speed",
+    "storm": "storm",
+    "nearest": "nearest",
     "attacks": "attacks",
     "build": "multihop",
 }

@@ -6,8 +6,10 @@
     beside INDEX QUESTIONS.json CORPUS.jsonl    recalls beside a busy writer
     words INDEX QUESTIONS.json CORPUS.jsonl     BM25 beside Tantivy and bm25s
 
-CORPUS has a line {"id", "title", "text"} for each chunk, QUESTIONS is a list of str. Each call
-prints one line of JSON. Times are milliseconds of processor time (wall time where it says so).
+CORPUS has a line {"id", "title", "text"} for each chunk, QUESTIONS is a list of str. INDEX of build
+and ask may be the URL of a PostgreSQL database, empty or built. Each call prints one line of JSON.
+Times are milliseconds of processor time (wall time where it says so); server_mean is that of
+PostgreSQL's process, if it runs on this machine.
 """
 
 from __future__ import annotations
@@ -90,19 +92,42 @@ def shown(taken: Sequence[float], prefix: str) -> dict[str, float]:
     }
 
 
+def _queried(url: str, sql: str) -> Any:
+    import psycopg
+
+    with psycopg.connect(url) as connection:
+        return connection.execute(sql.encode()).fetchall()
+
+
+def stored_mb(path: str) -> float:
+    if "://" in path:
+        return float(_queried(path, "SELECT pg_database_size(current_database())")[0][0]) / 1e6
+    return sum(file.stat().st_size for file in Path(path).rglob("*") if file.is_file()) / 1e6
+
+
+def server_ms(path: str) -> float | None:
+    """Return the processor time so far of the processes that serve this one."""
+    sql = "SELECT pid FROM pg_stat_activity WHERE application_name = 'hebbgraph'"
+    files = [Path(f"/proc/{pid}/stat") for (pid,) in _queried(path, sql)] if "://" in path else []
+    if not files or not all(file.exists() for file in files):
+        return None
+    fields = [file.read_text().rpartition(")")[2].split() for file in files]
+    return sum(1e3 * (int(f[11]) + int(f[12])) / os.sysconf("SC_CLK_TCK") for f in fields)
+
+
 def build(corpus: str, path: str, dimension: int) -> dict[str, Any]:
-    shutil.rmtree(path, ignore_errors=True)
+    if "://" not in path:
+        shutil.rmtree(path, ignore_errors=True)
     megabytes = sum(len(chunk["text"]) for chunk in chunks(corpus)) / 1e6
     with HebbianIndex.open(path, **embedder(dimension)) as index:
         wall, began = time.perf_counter(), time.process_time()
         index.add(chunks(corpus))
         cpu, wall = time.process_time() - began, time.perf_counter() - wall
-    size = sum(file.stat().st_size for file in Path(path).rglob("*") if file.is_file())
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     return {
         "mb_per_cpu_second": round(megabytes / cpu, 3),
         "wall_seconds": round(wall, 1),
-        "index_mb": round(size / 1e6, 1),
+        "index_mb": round(stored_mb(path), 1),
         "peak_mb": round(peak),
     }
 
@@ -115,9 +140,23 @@ def ask(path: str, questions: Sequence[str], dimension: int) -> dict[str, Any]:
     first_recall(questions[0])  # imports
     opened = milliseconds(first_recall, questions[:20])
     index = HebbianIndex.open(path, **embedder(dimension))
-    rounds = [milliseconds(index.recall, questions[:150]) for _ in range(3)]
+    walls: list[float] = []
+
+    def ask(question: str) -> None:
+        began = time.perf_counter()
+        index.recall(question)
+        walls.append(1e3 * (time.perf_counter() - began))
+
+    rounds = [milliseconds(ask, questions[:150])]
+    before = server_ms(path)
+    rounds += [milliseconds(ask, questions[:150]) for _ in range(2)]
+    after, n = server_ms(path), len(rounds[0])
     best = np.min(rounds, axis=0)
+    on_server = {} if after is None else {"server_mean": round((after - (before or 0)) / n / 2, 2)}
     return {
+        **shown(walls[:n], "wall_first_round"),
+        **shown(np.min(np.reshape(walls, (3, n)), axis=0).tolist(), "wall_best_of_3"),
+        **on_server,
         **shown(opened, "open_and_first"),
         **shown(rounds[0], "first_round"),
         **shown(best, "best_of_3"),

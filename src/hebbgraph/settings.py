@@ -37,6 +37,9 @@ class Settings(BaseModel):
     vectors : float, in [0, 1], optional
         The share of vectors in direct evidence; words have the rest. None starts from .55, and
         lessons move it.
+    approximate : bool
+        Whether an HNSW index finds the nearest of many vectors, nearly all of them (extra ``ann``);
+        where a filter is given, and without a file, search stays exact.
     graph : float, in [0, 1], optional
         Weight of the activation that arrives over the graph. None starts from 1, and lessons move
         it.
@@ -64,6 +67,7 @@ class Settings(BaseModel):
     edges: tuple[str, ...] = ()
     stop_tags: tuple[str, ...] = ()
     vectors: float | None = Field(default=None, ge=0.0, le=1.0)
+    approximate: bool = False
     graph: float | None = Field(default=None, ge=0.0, le=1.0)
     quorum: int = Field(default=1, ge=1)
     keep_questions: bool = False

@@ -17,6 +17,7 @@ from hebbgraph_bench.linear_rag import LinearRAG
 from hebbgraph_bench.multihop import build
 from hebbgraph_bench.sets import HARROW, PACKAGED
 from hebbgraph_bench.systems import Hebbgraph
+from postgres import PostgresServer
 from usebench.embedders import Lsa
 from usebench.reading import read_set, write_set
 from usebench.records import Passage
@@ -230,3 +231,16 @@ def test_no_text_is_embedded_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert again.embed_documents(["bcd"]).tolist() == [[3, 1]]
     assert Counted.embedded == 2
     again.close()
+
+
+# -- two servers over one PostgreSQL ----------------------------------------------------------
+
+
+def test_a_storm_loses_nothing(server: PostgresServer, capsys: Any) -> None:
+    """A short one, with a killed server and cut connections; PostgreSQL itself goes on."""
+    pytest.importorskip("fastapi", reason="the extra serve is not installed")
+    sizes = ["--seconds", "6", "--clients", "3", "--tenants", "2"]
+    assert bench("storm", *sizes, "--url", server.new_database()) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["answers"] > 0
+    assert result["acknowledged chunks"] >= 100

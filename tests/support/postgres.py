@@ -15,7 +15,8 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -115,6 +116,26 @@ class PostgresServer:
         """Stop the server and erase its data."""
         self.stop()
         shutil.rmtree(self._home, ignore_errors=True)
+
+    @contextmanager
+    def pooler(self, connections: int) -> Iterator[Callable[[str], str]]:
+        """Run pgbouncer in transaction mode; yield what makes its URL of a database's."""
+        settings = self._home / "pgbouncer.ini"
+        settings.write_text(
+            f"[databases]\n* = host={self._home} user=hebbgraph\n[pgbouncer]\n"
+            f"listen_port = 6432\nunix_socket_dir = {self._home}\nauth_type = any\n"
+            f"pool_mode = transaction\ndefault_pool_size = {connections}\n"
+        )
+        found = shutil.which("pgbouncer", path=f"{os.environ['PATH']}:/usr/sbin")
+        if found is None:
+            pytest.skip("pgbouncer is not installed")
+        with subprocess.Popen([found, "--quiet", settings], **self._user) as process:
+            deadline = time.monotonic() + _START_SECONDS
+            while not (self._home / ".s.PGSQL.6432").exists():
+                assert time.monotonic() < deadline
+                time.sleep(0.02)
+            yield lambda url: f"{url}&port=6432"
+            process.terminate()
 
     def execute(self, *statements: str, database: str = "postgres") -> list[tuple[Any, ...]]:
         """Run statements on a connection of their own; return the rows of the last."""

@@ -177,12 +177,8 @@ def _existing(text: str) -> Path:
 
 
 _ACTOR = _option("--actor", "who said it")
-_EMBEDDER = _option(
-    "--embedder",
-    "a sentence-transformers model, by name or path",
-    metavar="MODEL",
-    default=os.environ.get("HEBBGRAPH_EMBEDDER"),
-)
+_MODEL = os.environ.get("HEBBGRAPH_EMBEDDER")
+_EMBEDDER = _option("--embedder", "a sentence-transformers model", metavar="MODEL", default=_MODEL)
 _WHERE = _option("--where", "a filter", type=_filter, metavar="JSON")
 
 
@@ -192,6 +188,7 @@ _WHERE = _option("--where", "a filter", type=_filter, metavar="JSON")
     _option("--base", "folder from which places are counted", metavar="DIR"),
     _option("--language", "of all texts, for stemming; by default each has its own"),
     _flag("--delete-missing", "delete documents whose files are gone"),
+    _option("--workers", "processes that read texts", type=int, metavar="N"),
     _EMBEDDER,
 )
 def _index(index: HebbianIndex, arguments: argparse.Namespace) -> _Answer:
@@ -202,11 +199,12 @@ def _index(index: HebbianIndex, arguments: argparse.Namespace) -> _Answer:
     """
     lines = [path for path in arguments.paths if str(path) == "-" or path.suffix == ".jsonl"]
     files = [path for path in arguments.paths if path not in lines]
-    options = {"base": arguments.base, "delete_missing": arguments.delete_missing}
+    options = {name: getattr(arguments, name) for name in ("base", "delete_missing", "workers")}
     read = ingest(files, index, **options, show_progress=show_progress)
     report = read.model_dump(mode="json")
     for path in lines:
-        for name, number in index.add(_read_chunks(path)).model_dump().items():
+        added = index.add(_read_chunks(path), workers=arguments.workers)
+        for name, number in added.model_dump().items():
             report[name] += number
     for place, reason in read.failed.items():
         complain(f"failed: {place}: {reason}")

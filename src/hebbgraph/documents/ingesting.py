@@ -100,6 +100,7 @@ def ingest(
     delete_missing: bool = False,
     dry_run: bool = False,
     limits: Limits | None = None,
+    workers: int | None = None,
     show_progress: Callable[[int, int], object] | None = None,
 ) -> IngestReport:
     """Read files and folders into an index; a changed file replaces its document.
@@ -115,6 +116,8 @@ def ingest(
     dry_run : bool
         Convert nothing and change nothing; ``documents`` are the files that would be read.
     limits : Limits, optional
+    workers : int, optional
+        As in :meth:`hebbgraph.HebbianIndex.add`.
     show_progress : callable, optional
         Called with the number of files that are done, and of all.
 
@@ -143,8 +146,9 @@ def ingest(
             elif not is_known:
                 counts["deleted"] += index.delete(document_id=place).deleted
                 skipped[place] = "holds no passage"
-            if len(batch) >= _BATCH or (batch and number == len(found.files)):
-                counts.update(index.refresh(batch).model_dump())
+            enough = _BATCH * (workers or 1)
+            if len(batch) >= enough or (batch and number == len(found.files)):
+                counts.update(index.refresh(batch, workers=workers).model_dump())
                 batch = []
             if show_progress is not None:
                 show_progress(number, len(found.files))

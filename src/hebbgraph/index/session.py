@@ -27,7 +27,7 @@ class OpenNamespace(RecallVerbs):
 
     def __post_init__(self) -> None:
         folder = self._cache_dir or (None if self.read_only else self._database.folder)
-        self._vectors = VectorCache(self._database, folder)
+        self._vectors = VectorCache(self._database, folder, approximate=self.settings.approximate)
         self._loader = Loader(self._database, self.settings, self.embedder, self.tagger)
 
 

@@ -39,7 +39,7 @@ class WritingVerbs(OpenNamespace):
         ----------
         chunks : iterable of Chunk, dict or str
         workers : int, optional
-            Read texts in so many processes.
+            Read texts in so many processes, while this one writes.
         show_progress : bool or callable, optional
             Show a progress bar, or call a function with the number of chunks that are done.
 
@@ -61,10 +61,13 @@ class WritingVerbs(OpenNamespace):
             self._vectors.synchronise()
         return report
 
-    def refresh(self, chunks: Iterable[Chunk | dict[str, Any]]) -> AddReport:
+    def refresh(
+        self, chunks: Iterable[Chunk | dict[str, Any]], *, workers: int | None = None
+    ) -> AddReport:
         """Replace whole documents: add chunks, and delete others of their documents.
 
-        All chunks are held in memory, and a small refresh is one transaction.
+        All chunks are held in memory, and a small refresh is one transaction. ``workers`` are as
+        in :meth:`add`.
 
         Raises
         ------
@@ -83,7 +86,7 @@ class WritingVerbs(OpenNamespace):
             sql = "SELECT row, id FROM $chunk WHERE document_id = ANY(?)"
             return [row for row, id_ in session.rows(sql, documents) if id_ not in kept]
 
-        report, removed = self._loader.add(new, lost=lost)
+        report, removed = self._loader.add(new, lost=lost, workers=workers)
         if removed:
             self._erase(removed)
         return report

@@ -9,7 +9,7 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,10 +34,20 @@ _CHUNKS, _EMBEDDED, _TAGGED = 8000, 512, 16
 #: Chunks whose tags are matched in one transaction.
 _PORTION = 20_000
 
-_Prepare: TypeAlias = Callable[[list[Chunk], list[Any]], list[Prepared]]
-"""Prepares chunks with the tags of a tagger."""
+_Prepare: TypeAlias = Callable[[list[Chunk], list[Any]], Iterator[Prepared]]
+"""Prepares chunks with the tags of a tagger, in processes at once, else when they are asked for."""
 _Lost: TypeAlias = Callable[[Session], Collection[int]]
 """Finds rows to remove, in the transaction that removes them."""
+
+
+class _Begun(NamedTuple):
+    """A batch, and what is to be written of it: chunks being prepared, and their vectors."""
+
+    chunks: list[Chunk]
+    is_last: bool
+    ready: Iterator[Prepared]
+    unknown: list[Chunk]
+    vectors: dict[str, NDArray[np.float32]]
 
 
 @dataclass(frozen=True)
@@ -63,15 +73,16 @@ class Loader:
         """
         done, removed = Counter[str](), list[int]()
         with _preparer(self.settings, workers) as prepared:
-            for batch, is_last in _batches(chunks, self._batch_size()):
+            batches = _batches(chunks, self._batch_size())
+            for batch in self._begun(batches, prepared, is_ahead=(workers or 0) > 1):
                 with _no_collection():
-                    new = self._new(batch, prepared) if batch else []
-                    replaced, gone, resting = self._write(new, lost, last=is_last)
+                    new = self._new(batch)
+                    replaced, gone, resting = self._write(new, lost, last=batch.is_last)
                 lost = None
                 removed += replaced | gone
                 done["added"] += len(new) - len(replaced)
                 done["replaced"] += len(replaced)
-                done["unchanged"] += len(batch) - len(new)
+                done["unchanged"] += len(batch.chunks) - len(new)
                 del new  # it is large, and the next batch is made meanwhile
                 done["deleted"] += len(gone)
                 done["resting"] += resting
@@ -84,8 +95,28 @@ class Loader:
             return _TAGGED
         return _CHUNKS if self.embedder is None else _EMBEDDED
 
-    def _new(self, batch: list[Chunk], prepared: _Prepare) -> list[Prepared]:
-        """Return what is to be written of a batch, with tags and vectors."""
+    def _begun(
+        self, batches: Iterable[tuple[list[Chunk], bool]], prepared: _Prepare, *, is_ahead: bool
+    ) -> Iterator[_Begun]:
+        """Yield each batch to be written, while processes prepare the next one if ``is_ahead``."""
+        waiting: list[_Begun] = []
+        try:
+            for chunks, is_last in batches:
+                ids = {chunk.id for batch in waiting for chunk in batch.chunks}
+                if not ids.isdisjoint(chunk.id for chunk in chunks):  # it is to be read as written
+                    yield waiting.pop()
+                waiting.append(self._begin(chunks, prepared, is_last=is_last))
+                if len(waiting) > is_ahead:
+                    yield waiting.pop(0)
+        except Exception:
+            yield from waiting  # batches before the one that failed are stored
+            raise
+        yield from waiting
+
+    def _begin(self, batch: list[Chunk], prepared: _Prepare, *, is_last: bool) -> _Begun:
+        """Have what is new of a batch prepared, with a tagger's tags."""
+        if not batch:
+            return _Begun(batch, is_last, iter(()), [], {})
         with self.database.read() as session:
             agreed_model(read_json(session, "embedder"), self.embedder)
             stored = chunks_by_id(session, [chunk.id for chunk in batch])
@@ -97,12 +128,16 @@ class Loader:
             if chunk.id in stored
             and (stored[chunk.id].title, stored[chunk.id].text) == (chunk.title, chunk.text)
         }
-        ready = prepared(new, self._tags_of(new, same))
-        if self.embedder is None or not new:
-            return ready
         unknown = [chunk for chunk in new if chunk.id not in same or chunk.id not in vectors]
-        asked = embed_passages(self.embedder, unknown) if unknown else ()
-        vectors.update(zip((chunk.id for chunk in unknown), asked, strict=True))
+        return _Begun(batch, is_last, prepared(new, self._tags_of(new, same)), unknown, vectors)
+
+    def _new(self, batch: _Begun) -> list[Prepared]:
+        """Return what is to be written of a batch, with vectors."""
+        ready, vectors = list(batch.ready), batch.vectors
+        if self.embedder is None or not ready:
+            return ready
+        asked = embed_passages(self.embedder, batch.unknown) if batch.unknown else ()
+        vectors.update(zip((chunk.id for chunk in batch.unknown), asked, strict=True))
         return [one._replace(vector=vectors[one.chunk.id]) for one in ready]
 
     def _write(
@@ -204,10 +239,10 @@ def _preparer(settings: Settings, workers: int | None) -> Iterator[_Prepare]:
         raise ParameterError(f"workers is a number of processes, got {workers!r:.80}")
     one = partial(prepare, settings=settings)
     if not workers or workers < 2:
-        yield lambda chunks, tags: list(map(one, chunks, tags))
+        yield partial(map, one)
         return
     with ProcessPoolExecutor(workers) as pool:
-        yield lambda chunks, tags: list(pool.map(one, chunks, tags, chunksize=100))
+        yield partial(pool.map, one, chunksize=100)
 
 
 def _checked_tags(returned: Iterable[str]) -> list[str]:

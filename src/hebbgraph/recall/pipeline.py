@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from functools import wraps
+from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hebbgraph.embedders import agreed_model, embed_question, unit_vector
 from hebbgraph.errors import (
+    ConnectionLostError,
     LessonError,
     NotAnIndexError,
     NotFoundError,
@@ -35,6 +37,7 @@ from hebbgraph.store.meta import read_json
 from hebbgraph.store.vectors import VectorCache
 from hebbgraph.text.query import usable_question
 
+_Verb = TypeVar("_Verb", bound=Callable[..., Any])
 Where: TypeAlias = Mapping[str, Any] | Callable[[Chunk], bool] | None
 #: Larger scores of seeds are scaled, so that their differences stay finite.
 _LARGE_SCORE = 1e100
@@ -44,6 +47,21 @@ _NONE_PASSES = "no chunk passes the filter"
 _NO_EMBEDDER = "vector search is off: the index has vectors, but was opened without the embedder"
 _NO_VECTORS = "vector search is off: no chunk has a vector; add chunks with an embedder"
 _OPEN_TAGS = "tags are being completed: an add is under way, or was interrupted"
+
+
+def _tried_twice(recall: _Verb) -> _Verb:
+    """Have a recall that loses its connection done once more."""
+
+    @wraps(recall)
+    def tried(*arguments: Any, **options: Any) -> Any:
+        if isinstance(seeds := options.get("seeds"), Iterator):
+            options["seeds"] = list(seeds)  # an iterator is read once
+        try:
+            return recall(*arguments, **options)
+        except ConnectionLostError:
+            return recall(*arguments, **options)
+
+    return cast(_Verb, tried)
 
 
 @dataclass(eq=False, repr=False)
@@ -59,6 +77,7 @@ class RecallVerbs:
     _caches: Caches = field(init=False, default_factory=Caches)
     _stale_text: str = field(init=False, default="")
 
+    @_tried_twice
     def recall(
         self,
         question: str,
@@ -72,7 +91,7 @@ class RecallVerbs:
         min_score: float | None = None,
         recall_id: str | None = None,
     ) -> Recall:
-        """Return the k most active chunks for a question.
+        """Return the k most active chunks for a question; a lost connection is tried once more.
 
         Parameters
         ----------

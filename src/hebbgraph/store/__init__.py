@@ -9,7 +9,7 @@
 ``chunks``      chunks and the facts of their metadata
 ``terms``       terms by key, and their counts
 ``postings``    which chunks hold a term
-``vectors``     embeddings, and a file that maps them
+``vectors``     embeddings, and a file that maps them; ``nearest`` searches it approximately
 =============== =====================================================================
 
 The package itself says which database a path or URL and a namespace mean.

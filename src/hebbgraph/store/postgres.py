@@ -2,12 +2,14 @@
 
 Readers see one state (REPEATABLE READ). Writers of a schema take turns by an advisory lock, in
 READ COMMITTED: each sees what the one before wrote, and rows are numbered in the order of commits.
+If the connection breaks while a write is committed, its transaction's number tells whether it was.
 Tables are qualified by their schema and nothing is left on a connection, so poolers may lend them.
 """
 
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from hashlib import blake2b
@@ -16,6 +18,7 @@ from typing import Any
 
 from hebbgraph.errors import (
     ClosedIndexError,
+    ConnectionLostError,
     MissingExtraError,
     NotAnIndexError,
     NotFoundError,
@@ -71,8 +74,10 @@ class PostgresDatabase:
 
     @contextmanager
     def read(self) -> Iterator[PostgresSession]:
-        with self._transaction("REPEATABLE READ READ ONLY; ", "ROLLBACK") as session:
+        begin = "REPEATABLE READ READ ONLY; "
+        with self._translating(), self._transaction(begin) as (session, connection):
             yield session
+            connection.execute(b"ROLLBACK")
 
     @contextmanager
     def write(self) -> Iterator[PostgresSession]:
@@ -80,19 +85,49 @@ class PostgresDatabase:
             raise ReadOnlyIndexError(f"{self.cache_key} was opened with read_only=True")
         turn = one_writer(self._server().turns[self._schema], self._wait, self.cache_key)
         begin = f"READ COMMITTED; {self._lock}"
-        with turn, self._transaction(begin, "COMMIT") as session:
+        number = " UNION ALL SELECT '', pg_current_xact_id()::text"
+        with (
+            turn,
+            self._translating("; nothing was written"),
+            self._transaction(begin, number) as (session, connection),
+        ):
+            number = session.meta.pop("")
             yield session
+            try:
+                connection.execute(b"COMMIT")
+            except psycopg.Error as error:
+                if not (server.is_lost(error) and self._is_committed(number)):
+                    raise
 
     @contextmanager
-    def _transaction(self, begin: str, end: str) -> Iterator[PostgresSession]:
+    def _transaction(
+        self, begin: str, more: str = ""
+    ) -> Iterator[tuple[PostgresSession, psycopg.Connection[Any]]]:
         # With the first read, which fixes the state, it is one round trip.
         first = f"BEGIN ISOLATION LEVEL {begin}SET LOCAL jit = off; "  # compiling costs too much
-        first += f'SELECT key, value FROM "{self._schema}".meta'
-        with self._translating(), self._server().lend(first) as (connection, cursor):
+        first += f'SELECT key, value FROM "{self._schema}".meta{more}'
+        with self._server().lend(first) as (connection, cursor):
             while cursor.nextset():
                 pass
-            yield PostgresSession(connection, self._schema, dict(cursor.fetchall()))
-            connection.execute(end.encode())
+            meta = dict(cursor.fetchall())
+            yield PostgresSession(connection, self._schema, meta), connection
+
+    def _is_committed(self, number: str) -> bool:
+        """Return whether a transaction, the COMMIT of which had no answer, was committed."""
+        deadline = time.monotonic() + self._wait
+        while True:
+            try:
+                with self._server().connect() as connection, connection.transaction():
+                    connection.execute(self._lock.encode())  # so the transaction has ended
+                    sql = "SELECT pg_xact_status(%s::text::xid8)"
+                    return connection.execute(sql, [number]).fetchone() == ("committed",)
+            except psycopg.Error as error:
+                if time.monotonic() > deadline:
+                    raise ConnectionLostError(
+                        f"{self.cache_key}: the connection broke while a write was committed; "
+                        f"look whether it is there before you write again ({error})"
+                    ) from error
+                time.sleep(0.1)
 
     def _server(self) -> server.Server:
         if self._closed:
@@ -100,11 +135,11 @@ class PostgresDatabase:
         return server.shared(self._conninfo, self)
 
     @contextmanager
-    def _translating(self) -> Iterator[None]:
+    def _translating(self, outcome: str = "") -> Iterator[None]:
         try:
             yield
         except psycopg.Error as error:
-            raise server.error_of(error, self.cache_key) from error
+            raise server.error_of(error, self.cache_key, outcome) from error
 
     # -- tables -----------------------------------------------------------------------
 
@@ -160,6 +195,9 @@ def namespaces_of(url: str) -> list[str]:
     try:
         with psycopg.connect(conninfo, autocommit=True) as connection:
             for (schema,) in connection.execute(_SCHEMAS, [_PREFIX]).fetchall():
+                if schema_name(name := _read_back(schema)) == schema:
+                    names.append(name)
+                    continue
                 sql = translated("SELECT value FROM $meta WHERE key = 'namespace'", schema)
                 names += (name for (name,) in connection.execute(sql))
     except psycopg.Error as error:
@@ -180,3 +218,13 @@ def schema_name(namespace: str) -> str:
     if len(_PREFIX + safe) > _LONGEST:  # "_z" begins no other name
         safe = f"_z{blake2b(namespace.encode(), digest_size=16).hexdigest()}"
     return _PREFIX + safe
+
+
+def _read_back(schema: str) -> str:
+    """Return the namespace that a schema's name spells out; of a long one it is a digest."""
+
+    def plain(match: re.Match[bytes]) -> bytes:
+        return b"_" if match[1] == b"_" else bytes.fromhex(match[1].decode())
+
+    safe = schema.removeprefix(_PREFIX).encode()
+    return re.sub(rb"_(_|[0-9a-f]{2})", plain, safe).decode(errors="replace")

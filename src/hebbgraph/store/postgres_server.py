@@ -32,6 +32,8 @@ from hebbgraph.store.database import Session
 #: Connections of a process to one database, whatever the number of namespaces.
 _MOST = 16
 _SECONDS = 30.0  # to wait for one
+#: More rows than this are copied into a table.
+_INSERT, _FEW = re.compile(r"INSERT INTO (\$\w+\([\w, ]+\)) VALUES \([?, ]+\)"), 8
 _DEFAULTS = {
     "application_name": "hebbgraph",
     "client_encoding": "UTF8",
@@ -140,21 +142,21 @@ def leave(conninfo: str, user: object) -> None:
 
 
 def is_lost(error: BaseException) -> bool:
-    """Return whether an error means that the connection is gone."""
+    """Return whether an error means that the connection is gone, or a replica has moved on."""
     if state := getattr(error, "sqlstate", None):
-        return str(state).startswith(("08", "57P", "53300", "25P03"))
+        return str(state).startswith(("08", "57P", "53300", "25P03", "40001"))
     return isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
 
 
-def error_of(error: psycopg.Error, place: str) -> Exception:
-    """Return the hebbgraph error for one of PostgreSQL.
+def error_of(error: psycopg.Error, place: str, outcome: str = "") -> Exception:
+    """Return the hebbgraph error for one of PostgreSQL; the outcome is that of a lost write.
 
     See https://www.postgresql.org/docs/current/errcodes-appendix.html.
     """
     state, message = error.sqlstate or "", f"{place}: {str(error).strip()}"
     if is_lost(error):
-        return ConnectionLostError(message)
-    if state in ("55P03", "40P01", "40001"):
+        return ConnectionLostError(message + outcome)
+    if state in ("55P03", "40P01"):
         return IndexBusyError(f"{message}: another process has been writing for too long")
     if state == "53100":
         return DiskFullError(f"{message}; nothing was written")
@@ -200,7 +202,14 @@ class PostgresSession(Session):
         self.meta = meta
 
     def many(self, sql: str, parameters: Iterable[Sequence[Any]]) -> None:
-        self._connection.cursor().executemany(translated(sql, self._schema), parameters)
+        cursor, rows = self._connection.cursor(), list(parameters)
+        insert = _INSERT.fullmatch(sql)
+        if insert is None or len(rows) < _FEW:
+            cursor.executemany(translated(sql, self._schema), rows)
+            return
+        with cursor.copy(translated(f"COPY {insert[1]} FROM STDIN", self._schema)) as copy:
+            for row in rows:
+                copy.write_row(row)
 
     def execute(self, sql: str, parameters: Sequence[Any]) -> psycopg.Cursor[Any]:
         bound = [_bound(value) for value in parameters]

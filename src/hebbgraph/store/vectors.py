@@ -31,6 +31,7 @@ from hebbgraph.errors import DamagedIndexError
 from hebbgraph.store.database import Database, Session, pages
 from hebbgraph.store.forks import GATE
 from hebbgraph.store.meta import read_counts, read_json
+from hebbgraph.store.nearest import Nearest, erase_nearest, update_nearest
 
 logger = logging.getLogger(__name__)
 
@@ -59,12 +60,16 @@ class _State(NamedTuple):
 class ExactSearch:
     """Exact search for one recall; see :class:`hebbgraph.protocols.VectorSearch`.
 
-    With ``all_alive``, every record is of a chunk that the transaction sees.
+    With ``all_alive``, every record is of a chunk that the transaction sees. With an approximate
+    search beside it, that chooses among the records of the file where no filter does.
     """
 
-    def __init__(self, session: Session, state: _State, *, all_alive: bool) -> None:
+    def __init__(
+        self, session: Session, state: _State, near: Nearest | None, *, all_alive: bool
+    ) -> None:
         self._session = session
         self._all_alive = all_alive
+        self._near = near
         self._parts = state.base, state.later
 
     def nearest(
@@ -74,10 +79,16 @@ class ExactSearch:
         allowed: Callable[[IntArray], BoolArray] | None = None,
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return the nearest rows and their cosines, nearest first, with all ties of the last."""
-        rows = np.concatenate([part.rows for part in self._parts])
-        stamps = np.concatenate([part.stamps for part in self._parts])
+        parts = self._parts
+        if self._near is not None and allowed is None:
+            at = self._near.positions(vector, limit + 40)
+            base = parts[0]
+            chosen = _Records(base.rows[at], base.stamps[at], base.vectors[at])
+            parts = chosen, parts[1]
+        rows = np.concatenate([part.rows for part in parts])
+        stamps = np.concatenate([part.stamps for part in parts])
         # One row at a time, so that no order matters, and nothing is copied.
-        scores = np.concatenate([np.vecdot(part.vectors, vector) for part in self._parts])
+        scores = np.concatenate([np.vecdot(part.vectors, vector) for part in parts])
         if allowed is not None:
             keep = np.flatnonzero(allowed(rows))
             rows, scores, stamps = rows[keep], scores[keep], stamps[keep]
@@ -116,8 +127,12 @@ class VectorCache:
     Without a folder, where the file may be written, vectors stay in memory.
     """
 
-    def __init__(self, database: Database, folder: Path | None) -> None:
+    def __init__(
+        self, database: Database, folder: Path | None, *, approximate: bool = False
+    ) -> None:
         self._database = database
+        self._near: tuple[NDArray[np.int64], Nearest] | None = None  # and the stamps it is for
+        self._near_path: Path | None = None
         self._lock = threading.Lock()
         self._state: _State | None = None
         self._changes = -1
@@ -125,6 +140,8 @@ class VectorCache:
         if folder is not None:
             name = blake2b(database.cache_key.encode(), digest_size=8).hexdigest()
             self._path = folder / f"{name}.vectors"
+            self._near_path = folder / f"{name}.nearest"
+        self._approximate = approximate
 
     def search(self, session: Session) -> ExactSearch | None:
         """Return the search over the state that a transaction sees; None without vectors."""
@@ -136,13 +153,26 @@ class VectorCache:
                 self._state = self._synchronised(session, self._state)
                 self._changes = counts.changes
             state, is_same = self._state, self._changes == counts.changes
+            near = self._nearest(state.base.stamps)
         n = len(state.base.rows) + len(state.later.rows)
-        return ExactSearch(session, state, all_alive=is_same and n == counts.vectors)
+        return ExactSearch(session, state, near, all_alive=is_same and n == counts.vectors)
+
+    def _nearest(self, stamps: NDArray[np.int64]) -> Nearest | None:
+        if not self._approximate or self._near_path is None:
+            return None
+        if self._near is None or self._near[0] is not stamps:
+            self._near = stamps, Nearest(self._near_path, stamps)
+        return self._near[1]
 
     def synchronise(self) -> None:
-        """Write the file now if many embeddings lie outside of it, so that no question waits."""
+        """Write the files now if many embeddings lie outside of them, so that no question waits."""
         with self._database.read() as session:
             self.search(session)
+        state = self._state
+        if state is not None and self._approximate and self._near_path is not None:
+            _, stamps, vectors = state.base
+            if update_nearest(self._near_path, stamps, vectors):
+                self._near = None
 
     def erase(self, rows: Iterable[int]) -> None:
         """Overwrite the vectors of deleted chunks in the file."""
@@ -159,6 +189,9 @@ class VectorCache:
             else:
                 at, known = places_in(opened.base.rows, np.array(list(rows), np.int64))
                 _overwrite(opened.base, at[known])
+            if self._near_path is not None and self._near_path.exists():
+                nothing = np.empty(0, np.int64)
+                erase_nearest(self._near_path, nothing if opened is None else opened.base.stamps)
 
     # -- keeping in step --------------------------------------------------------------
 

@@ -1,0 +1,119 @@
+"""Approximate vector search: an HNSW index by usearch (extra ``ann``) over the mapped vectors.
+
+Its file lies beside that of the vectors, and is as disposable. It holds vectors rounded to a byte a
+number, by their stamps. So it never stands for a vector that is not there, and those that it does
+not know are compared exactly; what it finds is compared exactly, too.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hebbgraph.arrays import IntArray, places_in
+from hebbgraph.errors import MissingExtraError
+
+logger = logging.getLogger(__name__)
+
+_FEWEST = 20_000  # vectors; fewer are compared as fast
+_ADDED = 1 << 14  # vectors that are added at once
+_OPTIONS = {"metric": "ip", "dtype": "i8", "connectivity": 16, "expansion_add": 128}
+
+
+def _usearch() -> Any:
+    try:
+        from usearch.index import Index
+    except ModuleNotFoundError as error:
+        raise MissingExtraError('approximate=True takes: pip install "hebbgraph[ann]"') from error
+    return Index
+
+
+def _read(path: Path, *, view: bool = False) -> Any:
+    """Return the index of a file; None if it is not there, or cannot be used and is made again."""
+    try:
+        return _usearch().restore(str(path), view=view)
+    except (RuntimeError, ValueError) as error:
+        logger.info("%s cannot be used: %s", path, error)
+        return None
+
+
+class Nearest:
+    """The index of a file, as it stands for vectors with these stamps."""
+
+    def __init__(self, path: Path, stamps: IntArray) -> None:
+        self._index = _read(path, view=True)
+        known = np.empty(0, np.int64) if self._index is None else _keys(self._index)
+        self._order = np.argsort(stamps)
+        self._stamps = stamps[self._order]
+        #: Positions of vectors that it does not know.
+        self._unknown = np.flatnonzero(~np.isin(stamps, known))
+
+    def positions(self, vector: NDArray[np.float32], limit: int) -> IntArray:
+        """Return the positions of the vectors that may be nearest."""
+        if self._index is None or not len(self._index):
+            return self._unknown
+        self._index.expansion_search = 2 * limit
+        found = self._index.search(vector, limit).keys.astype(np.int64)
+        at, known = places_in(self._stamps, found)
+        return np.union1d(self._order[at[known]], self._unknown)
+
+
+def update_nearest(path: Path, stamps: IntArray, vectors: NDArray[np.float32]) -> bool:
+    """Let a file hold these vectors and no others; return whether it changed."""
+    if len(stamps) < _FEWEST:
+        return False
+    with _written(path, vectors.shape[1]) as index:
+        known = _keys(index)
+        new = np.flatnonzero(~np.isin(stamps, known))
+        _overwrite(index, np.setdiff1d(known, stamps))
+        for start in range(0, len(new), _ADDED):
+            at = new[start : start + _ADDED]
+            index.add(stamps[at], vectors[at])
+    return len(new) > 0
+
+
+def erase_nearest(path: Path, kept: IntArray) -> None:
+    """Overwrite the vectors in a file that have other stamps than these."""
+    for unfinished in path.parent.glob(f"{path.name}?*"):
+        unfinished.unlink(missing_ok=True)
+    if path.exists():
+        with _written(path) as index:
+            _overwrite(index, np.setdiff1d(_keys(index), kept))
+
+
+def _keys(index: Any) -> NDArray[np.int64]:
+    return np.asarray(index.keys[:]).astype(np.int64)
+
+
+def _overwrite(index: Any, stamps: IntArray) -> None:
+    """Remove vectors; zeros take their places, and are removed too."""
+    for again in (True, False):
+        for stamp in stamps.tolist():
+            index.remove(stamp)
+        if again and len(stamps):
+            index.add(stamps, np.zeros((len(stamps), index.ndim), np.float32))
+
+
+@contextmanager
+def _written(path: Path, dimension: int = 1) -> Iterator[Any]:
+    """Lend the index of a file, or a new one; then put a file in its place, unless erased."""
+    descriptor, name = tempfile.mkstemp(prefix=path.name, dir=path.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            index = _read(path)
+            if index is None:
+                index = _usearch()(ndim=dimension, **_OPTIONS)
+            yield index
+            file.write(index.save())
+        with suppress(FileNotFoundError):  # erased meanwhile
+            os.replace(name, path)
+    finally:
+        Path(name).unlink(missing_ok=True)
