@@ -11,6 +11,7 @@ from typing import Any
 
 from hebbgraph import Chunk, HebbianIndex
 from hebbgraph.formulas.bm25 import LENGTHS
+from hebbgraph.recall.question import weigh_compounds
 from hebbgraph.text.context import searched_text, text_words, tokenize_texts
 from hebbgraph.text.query import query_terms
 
@@ -115,7 +116,9 @@ def best_by_words(index: HebbianIndex, question: str) -> list[tuple[str, float]]
     n, df = len(counts), Counter(word for words in counts.values() for word in words)
     mean = sum(lengths.values()) / max(n, 1)
     scores: Counter[str] = Counter()
-    for word, weight in query_terms(question, settings.language).items():
+    asked = query_terms(question, settings.language)
+    weigh_compounds(asked, {word: df[word] for word in asked}, question, settings.language)
+    for word, weight in asked.items():
         idf = math.log(1 + (n - df[word] + 0.5) / (df[word] + 0.5))
         for id_, words in counts.items():
             if words[word]:

@@ -13,18 +13,6 @@ from collections.abc import Iterable, Mapping
 
 from hebbgraph.formulas.bm25 import K1, idf
 
-__all__ = [
-    "CODE_HELD",
-    "HELD_ONCE",
-    "NOTHING_KNOWN",
-    "SAYS_NOTHING",
-    "confidence",
-    "coverage",
-    "nearness",
-    "rarest",
-    "share_held",
-]
-
 #: Below this confidence, a recall reports that nothing is known about the question.
 NOTHING_KNOWN = 0.3
 #: The most confidence in what is found for a question that names nothing to search for.
@@ -37,6 +25,8 @@ _SATURATION = K1 + 1.0
 HELD_ONCE = 1.0 / _SATURATION
 #: Coverage by a chunk that holds all codes of a question, whatever else it lacks.
 CODE_HELD = 0.38
+#: Factor on coverage if no chunk holds a code or a long number of the question.
+NUMBER_LACKS = 0.6
 
 
 def coverage(terms: Iterable[tuple[float, int]], n_chunks: int, best: float) -> float:

@@ -40,8 +40,6 @@ from hebbgraph.arrays import BoolArray, FloatArray
 from hebbgraph.formulas.evidence import DENSE_SHARE
 from hebbgraph.formulas.spreading_step import SpreadingParameters
 
-__all__ = ["KINDS", "Exams", "Trust", "fit_shares", "fit_trust", "ndcg", "score_under", "scores_of"]
-
 #: What lessons add: likeness of words, vectors and path, each alone and times repetition.
 KINDS = ("words", "often by words", "vectors", "often by vectors", "path", "often by path")
 _PROPORTIONS = np.array([0.625, 0.375, 0.5, 0.375, 0.25, 0.125])

@@ -34,8 +34,6 @@ from hebbgraph.store.database import Cache, Database, Session
 from hebbgraph.store.meta import read_counts, read_json, write_counts, write_meta
 from hebbgraph.store.postings import portions
 
-__all__ = ["evaluate", "fit_if_due", "read_trust"]
-
 _FEWEST, _MOST = 16, 1024
 #: A chunk that was not shown has this share of the lowest shown score.
 _BEYOND = 0.9

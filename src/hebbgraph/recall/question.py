@@ -23,8 +23,6 @@ from hebbgraph.text.shapes import languages_of
 from hebbgraph.text.syllables import is_syllabic, syllabic_terms
 from hebbgraph.text.tokens import AUTO, WORD_LISTS, display, lexical_terms, tokenize
 
-__all__ = ["Question", "read_question"]
-
 #: Chunks without any of the words, added to the count: in a handful of chunks, no word is rare.
 _UNSEEN = 100
 #: The share of the rarest word's rarity that a cue's words need to be trusted at all, and fully.
@@ -103,10 +101,10 @@ def read_question(
         words = _known_marks(text, search, language)
     elif not text.isascii():
         words = _known_pairs(lexical_terms(tokens, language), search)
-    if words != search.weights:
+    if words is not search.weights:
         search = WordSearch(snapshot, words, forms)
     frequencies = {word: search.frequency(word) for word in words}
-    _weigh_compounds(words, frequencies, text, language)
+    weigh_compounds(words, frequencies, text, language)
     cues = _cues(snapshot, tokens)
     about = subject(text)
     names = {name.lower() for name in _CAPITAL.findall(text)}
@@ -207,7 +205,7 @@ def _known_pairs(terms: Sequence[str], search: WordSearch) -> dict[str, float]:
     return left or dict(search.weights)
 
 
-def _weigh_compounds(
+def weigh_compounds(
     words: dict[str, float], frequencies: dict[str, int], text: str, language: str
 ) -> None:
     """Let a whole and its parts weigh like the parts alone, or drop a whole that no chunk holds.

@@ -29,17 +29,6 @@ from hebbgraph.errors import (
 )
 from hebbgraph.store.database import Session
 
-__all__ = [
-    "PostgresSession",
-    "Server",
-    "error_of",
-    "is_lost",
-    "leave",
-    "parsed",
-    "shared",
-    "translated",
-]
-
 #: Connections of a process to one database, whatever the number of namespaces.
 _MOST = 16
 _SECONDS = 30.0  # to wait for one

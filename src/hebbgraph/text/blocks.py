@@ -17,8 +17,6 @@ from markdown_it.token import Token
 
 from hebbgraph.text.characters import UNSPACED
 
-__all__ = ["Block", "Page", "Section", "Span", "count_tokens", "cut"]
-
 _PARSER = MarkdownIt("commonmark").enable("table").disable("html_block")
 _PARSER.disable("inline")  # of whole texts; headings and pieces with links are parsed alone
 _PARSER.normalizeLink = str  # type: ignore[assignment]  # else umlauts become escapes

@@ -14,8 +14,6 @@ from hebbgraph.text.shapes import ShapedText, is_english, languages_of, shape_te
 from hebbgraph.text.syllables import SYLLABIC, is_syllabic
 from hebbgraph.text.tokens import WORD_LISTS, phrase_key
 
-__all__ = ["Kind", "proposals"]
-
 #: A chunk with fewer names and codes than this also proposes salient terms. Terms of every chunk
 #: lowered R@5 on 2WikiMultiHopQA from .91 to .84, of none R@10 on news facts from .79 to .72.
 FEW_NAMES = 3

@@ -7,8 +7,6 @@ import unicodedata
 
 import regex
 
-__all__ = ["UNSPACED", "bounded_words", "fold", "is_unspaced"]
-
 _LETTERS = {
     "ø": "o", "đ": "d", "ł": "l", "æ": "ae", "œ": "oe", "ð": "d", "þ": "th", "ħ": "h", "ı": "i",
     "ŧ": "t", "ŋ": "n", "ɓ": "b", "ɗ": "d", "ƙ": "k", "ə": "e", "ĸ": "k",

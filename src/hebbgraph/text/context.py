@@ -23,16 +23,6 @@ from hebbgraph.text.shapes import languages_of
 from hebbgraph.text.syllables import SYLLABIC, is_syllabic, syllabic_terms
 from hebbgraph.text.tokens import AUTO, lexical_terms, tokenize
 
-__all__ = [
-    "SEARCHED_FIELDS",
-    "STEMMED",
-    "join_tokens",
-    "label",
-    "searched_text",
-    "text_words",
-    "tokenize_texts",
-]
-
 #: The fields that are searched by default, with names as :func:`_field` normalises them.
 SEARCHED_FIELDS = (
     *("headings", "heading", "heading_path", *(f"header_{level}" for level in range(1, 7))),
@@ -142,7 +132,7 @@ def text_words(
         spoken = languages_of(chain.from_iterable(tokens), both)
     if language == AUTO and spoken != ["english"]:
         own = set(words)
-        for name in STEMMED.intersection(spoken):
+        for name in filter(STEMMED.__contains__, spoken):
             for part in tokens:
                 words.update(word for word in lexical_terms(part, name) if word not in own)
         words.update(map(label, spoken))

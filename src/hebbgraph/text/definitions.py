@@ -13,8 +13,6 @@ from hebbgraph.text.names import NAME_SPAN, UNIT_KEYS
 from hebbgraph.text.shapes import ShapedText
 from hebbgraph.text.tokens import word_set, word_sets
 
-__all__ = ["subjects"]
-
 _COPULAS, _ARTICLES = word_sets("copulas"), word_sets("articles")
 _PREPOSITIONS = word_set("prepositions")
 _READ = 40  # units; other names, dates and places may separate name and verb

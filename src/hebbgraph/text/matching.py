@@ -7,8 +7,6 @@ from typing import Generic, TypeVar
 
 from ahocorasick_rs import AhoCorasick, MatchKind
 
-__all__ = ["Phrases", "possible_phrases"]
-
 _Value = TypeVar("_Value")
 
 

@@ -12,8 +12,6 @@ from hebbgraph.text.shapes import ShapedText
 from hebbgraph.text.syllables import SYLLABIC, is_syllable
 from hebbgraph.text.tokens import WordCache, key_from_tokens
 
-__all__ = ["NAME_SPAN", "UNIT_KEYS", "Kind", "add_names"]
-
 Kind = Literal["title", "subject", "given", "name", "capital", "opener", "term", "noun", "mention"]
 """Why a phrase was proposed. A *capital* is one capitalised word; an *opener* occurs only at the
 start of sentences, or may be a verb ("Installing"). A *noun* is a term of one word, a *mention* a

@@ -12,31 +12,14 @@ from hebbgraph.records.base import MAX_QUESTION
 from hebbgraph.text.compounds import compounds
 from hebbgraph.text.shapes import languages_of
 from hebbgraph.text.syllables import is_syllabic, syllabic_terms
-from hebbgraph.text.tokens import (
-    AUTO,
-    EVERY_STOP_WORD,
-    WORD_LISTS,
-    lexical_terms,
-    tokenize,
-    word_set,
-)
-
-__all__ = [
-    "LIGHT",
-    "SENTENCE_END",
-    "function_words",
-    "is_code",
-    "query_terms",
-    "subject",
-    "usable_question",
-]
+from hebbgraph.text.tokens import AUTO, STOP_WORDS, WORD_LISTS, lexical_terms, tokenize, word_set
 
 SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？।؟])|\n+")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _OTHER_SCRIPTS = ("russian", "greek", "arabic", "hindi", "korean", "persian")
 #: What only asks, in scripts without spaces; longer phrases first.
 _ASKING = re.compile("|".join(sorted(WORD_LISTS["asking_unspaced"].split(), key=len)[::-1]))
-_FUNCTION_WORDS = word_set("asking").union(*(EVERY_STOP_WORD[name] for name in _OTHER_SCRIPTS))
+_FUNCTION_WORDS = word_set("asking").union(*(STOP_WORDS[name] for name in _OTHER_SCRIPTS))
 
 
 def usable_question(text: str) -> tuple[str, str | None]:
@@ -72,7 +55,7 @@ def _asked(tokens: list[str]) -> list[str]:
 @cache
 def function_words(*languages: str) -> frozenset[str]:
     """Return the tokens ignored in a query: function words of English, other scripts, these."""
-    own = (EVERY_STOP_WORD.get(name, frozenset()) for name in languages if name != "english")
+    own = (STOP_WORDS.get(name, frozenset()) for name in languages if name != "english")
     return _FUNCTION_WORDS.union(*own)
 
 
@@ -95,6 +78,15 @@ def is_code(term: str) -> bool:
     return len(term) > 3 and term[0].isalpha() and any(map(str.isdigit, term))
 
 
+def is_exact(term: str) -> bool:
+    """Return whether a term is a code, or a number too long for a year.
+
+    >>> [term for term in ("e0384", "20260403", "1984", "nine") if is_exact(term)]
+    ['e0384', '20260403']
+    """
+    return is_code(term) or (len(term) > 4 and term.isdecimal())
+
+
 def query_terms(query: str, language: str, *, limit: int = 512) -> dict[str, float]:
     """Return the first terms of a query and their weights, without function words.
 
@@ -111,12 +103,11 @@ def query_terms(query: str, language: str, *, limit: int = 512) -> dict[str, flo
     >>> list(query_terms("Who was it?", "english"))
     ['who', 'was', 'it']
     """
-    asked = query if query.isascii() else _ASKING.sub("\n", query)
-    sentences = [tokenize(part) for part in SENTENCE_END.split(asked if asked.strip() else query)]
+    asked = query if query.isascii() else _ASKING.sub("\n", query).strip() or query
+    sentences = [_asked(tokenize(part)) for part in SENTENCE_END.split(asked)]
     tokens = list(chain.from_iterable(sentences))
     spoken = languages_of(tokens, query) if language == AUTO else [language]
     ignored = function_words(*spoken)
-    sentences = [_asked(sentence) for sentence in sentences]
     counts: Counter[str] = Counter()
     sentence_counts: Counter[str] = Counter()
     content = [[token for token in tokens if token not in ignored] for tokens in sentences]

@@ -20,8 +20,6 @@ from hebbgraph.terms import Role, TermKind
 from hebbgraph.text.shapes import FILE_ENDING
 from hebbgraph.text.tokens import phrase_key
 
-__all__ = ["Link", "links_of", "named_by_links", "normal_address", "place_name"]
-
 _ANYWHERE = "#"
 #: Characters of a key, and those kept of a longer one, which may name the place.
 _LONGEST, _END = 600, 100

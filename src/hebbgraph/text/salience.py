@@ -13,8 +13,6 @@ from hebbgraph.text.characters import bounded_words, fold
 from hebbgraph.text.syllables import SYLLABIC, is_syllable
 from hebbgraph.text.tokens import WORD_LISTS, word_set
 
-__all__ = ["VERBAL", "spaced_terms", "unspaced_names", "unspaced_terms"]
-
 _MOST = 24
 _MOST_UNSPACED = 64
 _READ_WORDS = 2000  # per chunk; bounds the cost

@@ -28,22 +28,14 @@ from hebbgraph.text.characters import UNSPACED, bounded_words
 from hebbgraph.text.syllables import SYLLABIC, is_function_syllable
 from hebbgraph.text.tokens import (
     ARTICLES,
-    EVERY_STOP_WORD,
     MAX_TOKEN_CHARACTERS,
+    STOP_WORDS,
     WORD_LISTS,
     WordCache,
     stop_words,
     tokenize,
     word_set,
 )
-
-__all__ = [
-    "FILE_ENDING",
-    "ShapedText",
-    "is_english",
-    "languages_of",
-    "shape_text",
-]
 
 _HEADING_CHARACTERS = 60
 
@@ -250,7 +242,7 @@ def is_english(units: list[str]) -> bool:
     return len(_MARKERS.intersection(units)) >= enough
 
 
-_LISTS = [*EVERY_STOP_WORD.items(), *WORD_LISTS["letters"].items()]
+_LISTS = [*STOP_WORDS.items(), *WORD_LISTS["letters"].items()]
 _LANGUAGES = sorted({language for language, _ in _LISTS})
 _INITIALS = frozenset("bcdfghjklmnpqrstvwxz")  # elided words, and variables in code
 _MOST_TIED = 4

@@ -16,8 +16,6 @@ from itertools import pairwise
 from hebbgraph.text.characters import fold
 from hebbgraph.text.tokens import WORD_LISTS
 
-__all__ = ["SYLLABIC", "is_function_syllable", "is_syllabic", "is_syllable", "syllabic_terms"]
-
 SYLLABIC = "vietnamese"
 """The language whose texts :func:`is_syllabic` recognises."""
 

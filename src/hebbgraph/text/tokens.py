@@ -21,23 +21,6 @@ import Stemmer
 
 from hebbgraph.text.characters import UNSPACED, fold, is_unspaced
 
-__all__ = [
-    "AUTO",
-    "EVERY_STOP_WORD",
-    "MAX_TOKEN_CHARACTERS",
-    "STOP_WORDS",
-    "WORD_LISTS",
-    "WordCache",
-    "display",
-    "key_from_tokens",
-    "lexical_terms",
-    "phrase_key",
-    "stop_words",
-    "tokenize",
-    "word_set",
-    "word_sets",
-]
-
 _Value = TypeVar("_Value")
 _LONGEST = 64  # characters; longer strings rarely recur and take more memory
 
@@ -199,7 +182,7 @@ _LEFT_OVER = dict.fromkeys(
 ) | {"portuguese": re.compile(r"(?<=\w\w)(?:es|[ao])$")}
 #: Last letters of a stem that change: "huis", "huizen"; "lápiz", "lápices"; "actif", "active"
 _LAST = str.maketrans("zcv", "ssf")
-_KOREAN = re.compile("[가-힣]+")
+_KOREAN = re.compile("[가-힣]{2,}")
 _KOREAN_ENDING = re.compile(rf"(?<=\w\w)(?:{'|'.join(WORD_LISTS['korean_endings'].split())})$")
 
 
@@ -256,11 +239,9 @@ def _korean_terms(word: str) -> tuple[str, ...]:
     stem, left = word, ""
     while stem != left:
         left, stem = stem, _KOREAN_ENDING.sub("", stem)
-    if len(stem) < 2 or not _KOREAN.fullmatch(stem):
-        return (stem,)
-    pairs = tuple(map(add, stem, stem[1:]))
-    is_open = len(stem) == 2 and _KOREAN_ENDING.search(f"__{stem[1]}")
-    return (stem[0], *pairs) if is_open else pairs
+    if len(stem) == 2 and _KOREAN_ENDING.search(f"__{stem[1]}"):
+        return (stem[0], stem)
+    return tuple(map(add, stem, stem[1:])) if _KOREAN.fullmatch(stem) else (stem,)
 
 
 def _bounded(term: str) -> str:
@@ -312,10 +293,10 @@ def lexical_terms(tokens: list[str], language: str = "english") -> list[str]:
 # -- keys -------------------------------------------------------------------------
 
 
-STOP_WORDS = word_sets("stop_words")
-EVERY_STOP_WORD = STOP_WORDS | word_sets("function_words")
+_STOP_WORDS = word_sets("stop_words")
+STOP_WORDS = _STOP_WORDS | word_sets("function_words")
 _CONTENT_ELSEWHERE = word_set("content_elsewhere") - STOP_WORDS["english"]
-_ANY_LANGUAGE = frozenset().union(*STOP_WORDS.values()) - _CONTENT_ELSEWHERE
+_ANY_LANGUAGE = frozenset().union(*_STOP_WORDS.values()) - _CONTENT_ELSEWHERE
 ARTICLES = frozenset(("the", "a", "an"))
 
 
