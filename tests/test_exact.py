@@ -294,7 +294,7 @@ def _model(chunks: list[Chunk], most_holders: int) -> Model:
     tokens = {c.id: [tokenize(part) for part in (c.title, c.text) if part] for c in chunks}
     kinds = {c.id: proposals(c.text, c.title, c.tags) for c in chunks}
     for chunk in chunks:
-        words, length = text_words(tokens[chunk.id], chunk.title, chunk.text, "english")
+        words, length = text_words(tokens[chunk.id], chunk.title, chunk.text, "auto")
         for word, n in words.items():
             # Up to 64 words, a length is its own code.
             postings[(TermKind.WORD, word), chunk.id] = n, length

@@ -53,7 +53,9 @@ def learned_rows(index: HebbianIndex) -> dict[str, list[tuple[Any, ...]]]:
                 session.rows("SELECT digest, kind, cues, vector, square FROM $taught")
             ),
             "answered": sorted(session.rows("SELECT * FROM $answered")),
-            "edges": sorted(session.rows("SELECT cue, sum(n) FROM $learned GROUP BY cue")),
+            "edges": sorted(
+                session.rows("SELECT cue, sum(length(data)) FROM $learned GROUP BY cue")
+            ),
         }
 
 

@@ -402,4 +402,4 @@ def test_namespaces_keep_the_settings_that_they_were_built_with(tmp_path: Path) 
     german = Settings(language="german")
     HebbianIndex.open(tmp_path, namespace="de", settings=german).close()
     with HebbianIndex.open(tmp_path) as index, index.in_namespace("de") as other:
-        assert (index.settings.language, other.settings.language) == ("english", "german")
+        assert (index.settings.language, other.settings.language) == ("auto", "german")

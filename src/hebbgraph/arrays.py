@@ -13,20 +13,6 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "Allowed",
-    "BoolArray",
-    "FloatArray",
-    "IntArray",
-    "highest",
-    "is_in_sorted",
-    "place_in",
-    "places_in",
-    "sum_by",
-    "top_n",
-    "top_n_per_owner",
-]
-
 BoolArray: TypeAlias = NDArray[np.bool_]
 FloatArray: TypeAlias = NDArray[np.floating[Any]]
 IntArray: TypeAlias = NDArray[np.integer[Any]]
@@ -34,6 +20,8 @@ IntArray: TypeAlias = NDArray[np.integer[Any]]
 Allowed: TypeAlias = Callable[[IntArray], BoolArray]
 """Returns which of some chunks take part."""
 
+#: Scores are compared to this many decimals, so that the order of sums does not matter.
+DECIMALS = 9
 #: Bounds the relative difference between sums of the same numbers in another order.
 _ROUNDING = 1e-12
 _TIES = 4  # a selection may grow to this many times its size to keep ties

@@ -14,15 +14,6 @@ from hebbgraph.protocols import Embedder
 from hebbgraph.records import Chunk
 from hebbgraph.text.blocks import count_tokens
 
-__all__ = [
-    "SentenceTransformerEmbedder",
-    "agreed_model",
-    "embed_passages",
-    "embed_question",
-    "in_parts",
-    "unit_vector",
-]
-
 _NAMES = ("model_name", "model", "model_id", "model_name_or_path", "name")
 #: Where embedders have the number of tokens that they read of a text, or a model that has it.
 _LIMITS, _INNER = ("max_seq_length", "max_length"), ("_model", "_client", "client")

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from hebbgraph.errors import ParameterError
 from hebbgraph.text.context import SEARCHED_FIELDS
+from hebbgraph.text.tokens import AUTO
 
 __all__ = ["Settings"]
 
@@ -19,8 +20,9 @@ class Settings(BaseModel):
     Parameters
     ----------
     language : str
-        *Build.* The Snowball stemmer for words in Latin script, ``"english"`` by default; other
-        scripts have their own. ``"none"`` turns stemming off.
+        *Build.* The Snowball stemmer for words in Latin script; other scripts have their own. By
+        default, ``"auto"``, each text is stemmed in its own language. ``"none"`` turns stemming
+        off.
     text_tags : bool
         *Build.* If False, a chunk's text proposes no tags: it has only its titles and the tags
         from callers and taggers.
@@ -56,7 +58,7 @@ class Settings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
     BUILD: ClassVar = ("language", "text_tags", "search_metadata", "edges", "quorum")
 
-    language: str = "english"
+    language: str = AUTO
     text_tags: bool = True
     search_metadata: tuple[str, ...] = SEARCHED_FIELDS
     edges: tuple[str, ...] = ()
@@ -79,8 +81,8 @@ class Settings(BaseModel):
     @field_validator("language")
     @classmethod
     def _is_known(cls, value: str) -> str:
-        if value != "none" and value not in Stemmer.algorithms():
-            raise ValueError(f"'none' or one of {', '.join(Stemmer.algorithms())}")
+        if value not in (AUTO, "none") and value not in Stemmer.algorithms():
+            raise ValueError(f"'auto', 'none' or one of {', '.join(Stemmer.algorithms())}")
         return value
 
     def build(self) -> dict[str, Any]:

@@ -241,13 +241,7 @@ def _within(places: Sequence[tuple[int, str]], start: int, end: int) -> list[str
 
 
 def _resolved(target: str, address: str | None) -> str:
-    """Return the address that a link of a document leads to; empty if it leads to none.
-
-    >>> _resolved("../api.md#open", "docs/guide/setup.md"), _resolved("#up", "setup.md")
-    ('docs/api.md#open', 'setup.md#up')
-    >>> _resolved("b", "https://example.org/a/"), _resolved("mailto:jo@a.org", "a.md")
-    ('https://example.org/a/b', '')
-    """
+    """Return the address that a link of a document leads to; empty if it leads to none."""
     page = (address or "").partition("#")[0]
     if target.lower().startswith(_NO_PLACE) or (target.startswith("#") and not page):
         return ""

@@ -7,8 +7,6 @@ from typing import Protocol
 
 from hebbgraph.arrays import BoolArray, FloatArray, IntArray
 
-__all__ = ["IncidenceView", "Role", "TermKind"]
-
 
 class TermKind(IntEnum):
     """Kinds of terms: a word, a tag, and three of references.

@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import JsonValue
 
 from hebbgraph.arrays import IntArray
-from hebbgraph.ingest.prepare import prepare, unpack_proposed
+from hebbgraph.ingest.prepare import prepare
 from hebbgraph.ingest.tagging import complete, is_complete
 from hebbgraph.ingest.writing import write_derived
 from hebbgraph.records import text_digest
@@ -27,8 +27,7 @@ from hebbgraph.store.meta import (
 from hebbgraph.store.postings import unpack_tags, unpack_words
 from hebbgraph.store.schema import TEXT_VERSION
 from hebbgraph.terms import TermKind
-
-__all__ = ["problems", "rebuild", "statistics"]
+from hebbgraph.text.context import label
 
 _PAGE = 4000
 _CHUNKS = "SELECT row FROM $chunk WHERE row > ? ORDER BY row"
@@ -116,12 +115,12 @@ def _chunks_of(session: Session, same: IntArray | None) -> Iterator[tuple[object
         for row, *fact in session.rows(sql, [row for row, *_ in page]):
             facts.setdefault(row, Counter())[tuple(fact)] += 1
         for row, length, proposed, words, packed in page:
-            pairs = np.array(unpack_proposed(proposed), np.int64).reshape(-1, 2)
+            phrases, codes = unpack_tags(proposed)
             tags, roles = unpack_tags(packed or b"")
             yield (
                 row,
                 length,
-                sorted(zip(_mapped(pairs[:, 0], same), pairs[:, 1].tolist(), strict=True)),
+                sorted(zip(_mapped(phrases, same), codes.tolist(), strict=True)),
                 sorted(_mapped(unpack_words(words or b""), same)),
                 sorted(zip(_mapped(tags, same), roles.tolist(), strict=True)),
                 facts.get(row),
@@ -182,6 +181,13 @@ def _counted(session: Session) -> Counts:
     return Counts(read_counts(session).changes, chunks, int(length), vectors, total)
 
 
+def _languages(session: Session) -> dict[str, int]:
+    """Return the languages of chunks, without English, and how many chunks each has."""
+    sql = "SELECT key, df FROM $term WHERE kind = ? AND key >= ? AND key < ? AND df > 0"
+    rows = session.rows(sql, int(TermKind.WORD), label(""), label("~"))
+    return {key.removeprefix(label("")): df for key, df in sorted(rows, key=lambda r: -r[1])}
+
+
 def statistics(session: Session) -> dict[str, JsonValue]:
     """Return what a namespace holds, in numbers."""
     counts = read_counts(session)
@@ -198,6 +204,7 @@ def statistics(session: Session) -> dict[str, JsonValue]:
         "tags_per_chunk": round(holders / max(counts.chunks, 1), 2),
         "words_per_chunk": round(counts.mean_length, 2),
         "vectors": counts.vectors,
+        "languages": _languages(session),
         "embedder": read_json(session, "embedder"),
         "lessons": int(session.meta.get("lessons", 0)),
         "trust": read_json(session, "trust"),

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from array_view import ArrayView
 
-from hebbgraph.formulas.activation import Activation, SpreadingParameters, spread
+from hebbgraph.formulas.activation import Activation, spread
 from hebbgraph.formulas.evidence import Evidence
+from hebbgraph.formulas.spreading_step import SpreadingParameters
 
 ONE_STEP = SpreadingParameters(
     n_seeds=1,
@@ -146,10 +147,9 @@ def test_direct_evidence_is_doubted_if_a_title_is_named_and_no_chunk_holds_the_w
         activation = spread(
             view,
             cues(*named),
-            direct,
+            replace(direct, share_held=held),
             parameters=replace(ONE_STEP, doubt=0.5),
             cue_trust=np.full(len(named), trust),
-            share_held=held,
         )
         scores = dict(zip(activation.chunks.tolist(), activation.scores.tolist(), strict=True))
         assert activation.direct[activation.chunks.tolist().index(2)] == pytest.approx(scores[2])

@@ -9,9 +9,10 @@ import pytest
 from array_view import ArrayView
 
 from hebbgraph.arrays import FloatArray, IntArray
-from hebbgraph.formulas.activation import SpreadingParameters, spread
+from hebbgraph.formulas.activation import spread
 from hebbgraph.formulas.evidence import Evidence
 from hebbgraph.formulas.links import LinkParameters, follow_links
+from hebbgraph.formulas.spreading_step import SpreadingParameters
 from hebbgraph.terms import TermKind
 
 #: No candidate: evidence is that of all other chunks.

@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive_spreading import naive_spread
 
-from hebbgraph.formulas.activation import Activation, SpreadingParameters, spread
+from hebbgraph.formulas.activation import Activation, spread
 from hebbgraph.formulas.evidence import Evidence
+from hebbgraph.formulas.spreading_step import SpreadingParameters
 
 N_TAGS = 8
 
@@ -71,14 +72,14 @@ def cases(draw: st.DrawFn):
 def activation_of(case) -> Activation:
     evidence = case["evidence"]
     chunks = np.array(sorted(evidence), np.int64)
+    values = np.array([evidence[c] for c in chunks.tolist()])
     return spread(
         ArrayView(case["rows"], titles=case["titles"], incidental=case["incidental"]),
         np.array(case["cues"], np.int64),
-        Evidence(chunks, np.array([evidence[c] for c in chunks.tolist()]), case["elsewhere"]),
+        Evidence(chunks, values, case["elsewhere"], share_held=case["held"]),
         parameters=case["parameters"],
         allowed=case["allowed"].__getitem__,
         cue_trust=np.array([case["trust"].get(cue, 1.0) for cue in case["cues"]], np.float64),
-        share_held=case["held"],
     )
 
 

@@ -10,7 +10,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 
-from hebbgraph.formulas.activation import SpreadingParameters
+from hebbgraph.formulas.spreading_step import SpreadingParameters
 
 _TIES = 4
 

@@ -75,7 +75,7 @@ def test_long_words_are_cut():
     [
         ("learning synapses", "english", ["learn", "synaps"]),
         ("learning synapses", "none", ["learning", "synapses"]),
-        ("Häuser Katzen", "german", ["haus", "katz"]),
+        ("Häuser Katzen", "german", ["haus", "kats"]),
         ("книги о войне", "english", ["книг", "о", "войн"]),
         ("книги", "none", ["книги"]),
         ("книги running", "russian", ["книг", "run"]),

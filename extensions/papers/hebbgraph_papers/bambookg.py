@@ -23,8 +23,8 @@ from itertools import islice
 
 import numpy as np
 
-from hebbgraph.formulas.activation import SpreadingParameters
 from hebbgraph.formulas.paths import Path, PathNode
+from hebbgraph.formulas.spreading_step import SpreadingParameters
 from hebbgraph.recall.strategies import Ranking, Request
 from hebbgraph.store.chunks import to_given
 from hebbgraph.terms import TermKind

@@ -19,8 +19,6 @@ from typing import Any
 from hebbgraph.citations.passages import PassageLike, Shown, markers
 from hebbgraph.errors import ParameterError
 
-__all__ = ["Denials", "Reading", "read_answer"]
-
 _LONGEST_ANSWER, _LONGEST_SENTENCE = 200_000, 2_000
 #: A shorter quotation may occur by chance.
 _SHORTEST = 6

@@ -12,8 +12,6 @@ from hebbgraph.citations.answer import Denials, Reading, read_answer
 from hebbgraph.citations.passages import PassageLike, Shown, read_prompt, shown_in
 from hebbgraph.records import Lesson, Recall
 
-__all__ = ["MISTAKES", "Outcome", "Reason", "Reply", "credited", "reached", "read_replies"]
-
 #: An answer whose citations were rewritten, as links, still has most of its words.
 _MOST_WORDS = 0.8
 

@@ -6,7 +6,7 @@ import logging
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from dataclasses import replace
 from functools import partial
@@ -26,8 +26,6 @@ from hebbgraph.citations.worker import WORKER, Lane, keep_on_sigterm
 from hebbgraph.errors import ParameterError
 from hebbgraph.protocols import Closing
 from hebbgraph.records import Lesson, Recall
-
-__all__ = ["Learner", "TeachableIndex"]
 
 logger = logging.getLogger(__name__)
 
@@ -214,7 +212,19 @@ class Learner(Closing):
             index = self._index_of(whose)
             if not (recalls := index.kept(answer_id)):
                 return None
-            return _judged(index, recalls, chosen, actor or self.actor, options)
+            former = index.lessons(recall={recall.id for recall in recalls})
+            named = (id_ for lesson in former for id_ in (*lesson.cited, *lesson.rejected))
+            about = list(named) if chosen is None else chosen
+            who = actor or self.actor or next((lesson.actor for lesson in former), None)
+            # The index replaces what an actor said; to what nobody said, it would add.
+            for lesson in former if about and who is None else ():
+                if lesson.actor is None:
+                    index.forget(lesson.id)
+            lessons = [
+                index.reinforce(recall, cited=chunks, actor=who, **options)
+                for recall, chunks, _ in credited(about, (), recalls)
+            ]
+            return Outcome(reason=Reason.NOTHING_CITED).with_lessons(lessons)
 
         return self._submit(judge, whose, answer_id)
 
@@ -285,27 +295,3 @@ class Learner(Closing):
         """
         self._closed = True
         return WORKER.flush(id(self), timeout, delayed=True)
-
-
-def _judged(
-    index: TeachableIndex,
-    recalls: Sequence[Recall],
-    cited: Sequence[str] | None,
-    actor: str | None,
-    options: dict[str, Any],
-) -> Outcome:
-    """Teach a verdict on the answer of these recalls."""
-    ids = {recall.id for recall in recalls}
-    former = index.lessons(recall=ids)
-    if cited is None:
-        cited = [id_ for lesson in former for id_ in (*lesson.cited, *lesson.rejected)]
-    actor = actor or next((lesson.actor for lesson in former), None)
-    # The index replaces what an actor said; to what nobody said, it would add.
-    for lesson in former if cited and actor is None else ():
-        if lesson.actor is None:
-            index.forget(lesson.id)
-    lessons = [
-        index.reinforce(recall, cited=chunks, actor=actor, **options)
-        for recall, chunks, _ in credited(cited, (), recalls)
-    ]
-    return Outcome(reason=Reason.NOTHING_CITED).with_lessons(lessons)

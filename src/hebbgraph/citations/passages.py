@@ -19,19 +19,6 @@ from pydantic import Field
 
 from hebbgraph.records.base import Record
 
-__all__ = [
-    "CITATION_INSTRUCTION",
-    "NumberedPassages",
-    "Passage",
-    "PassageLike",
-    "Shown",
-    "key_numbers",
-    "markers",
-    "number_passages",
-    "read_prompt",
-    "shown_in",
-]
-
 CITATION_INSTRUCTION = (
     "Answer from the passages. Each passage begins with its key, a number in square brackets. "
     "After every statement, write the key of each passage that supports it, in square brackets and "

@@ -18,8 +18,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
-__all__ = ["MAX_WAITING", "WORKER", "Lane", "Worker", "keep_on_sigterm"]
-
 logger = logging.getLogger(__name__)
 
 Job: TypeAlias = Callable[[], object]

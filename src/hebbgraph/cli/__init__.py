@@ -190,7 +190,7 @@ _WHERE = _option("--where", "a filter", type=_filter, metavar="JSON")
     "create",
     _option("paths", "file, folder, or -", nargs="+", type=_existing, metavar="PATH"),
     _option("--base", "folder from which places are counted", metavar="DIR"),
-    _option("--language", "of the texts, for stemming; when the index is made"),
+    _option("--language", "of all texts, for stemming; by default each has its own"),
     _flag("--delete-missing", "delete documents whose files are gone"),
     _EMBEDDER,
 )

@@ -9,8 +9,6 @@ from importlib.resources import files
 from hebbgraph import HebbianIndex
 from hebbgraph.cli.printing import hit_lines
 
-__all__ = ["QUESTION", "REWORDED", "run_demo"]
-
 QUESTION = "Do I get my money back when I cannot come?"
 REWORDED = "We cannot come: do we get our money back?"
 

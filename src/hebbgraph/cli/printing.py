@@ -15,8 +15,6 @@ from typing import Any
 from hebbgraph import HebbianIndex
 from hebbgraph.records import Hit, Lesson, Recall
 
-__all__ = ["complain", "counted", "hit_lines", "lesson_lines", "show", "show_progress", "visible"]
-
 #: Controls, overrides of direction and line separators could move the cursor, show a name
 #: backwards, or forge a line of output.
 _UNSAFE = re.compile(

@@ -25,8 +25,6 @@ from hebbgraph.protocols import Closing
 from hebbgraph.records import Chunk, Record
 from hebbgraph.splitter import Splitter
 
-__all__ = ["Converter", "Document", "Limits", "convert", "read"]
-
 _LETTER = re.compile(r"[^\W\d_]")
 _HEADING = re.compile(r"(?m)^#{1,6} .*$")
 

@@ -16,8 +16,6 @@ from hebbgraph.errors import HebbgraphError, ParameterError
 from hebbgraph.index import HebbianIndex
 from hebbgraph.records import AddReport, Chunk
 
-__all__ = ["IngestReport", "find_files", "ingest"]
-
 _BATCH = 512  # chunks that are read or written at once
 _UNLISTED = "cannot be listed"
 _NO_FAULT = ("is empty", "is binary", "has long lines")  # of a file that is skipped

@@ -31,8 +31,6 @@ try:
 except ImportError:  # Windows
     resource = None  # type: ignore[assignment]
 
-__all__ = ["can_convert", "serve"]
-
 #: Markdown with private marks (:mod:`hebbgraph.documents.markup`), and a declared title.
 Converted = tuple[str, str]
 
@@ -68,13 +66,7 @@ def can_convert(name: str) -> bool:
 
 
 def _decode(data: bytes, declared: str = "") -> str:
-    r"""Decode a text: by its mark or declared encoding, as UTF-8, or else as Windows-1252.
-
-    >>> _decode("\ufeffcafé".encode()), _decode("café".encode("cp1252"))
-    ('café', 'café')
-    >>> _decode("é".encode("utf-16")), _decode("é".encode("latin-1"), "iso-8859-1")
-    ('é', 'é')
-    """
+    """Decode a text: by its mark or declared encoding, as UTF-8, or else as Windows-1252."""
     is_utf16 = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     if b"\0" in data[:8192] and not is_utf16:
         raise ConversionError("is binary, no text")
@@ -223,11 +215,7 @@ def _answer(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def _title(name: str, declared: str, text: str) -> str:
-    """Return the first title that says something.
-
-    >>> _title("guide/index.md", "", "# README"), _title("ice_trade.txt", "", "It floats.")
-    ('guide', 'ice trade')
-    """
+    """Return the first title that says something."""
     page = Page(text)
     path = PurePosixPath(name)
     headings = [section.blocks[0] for section in page.sections if section.path]

@@ -10,8 +10,6 @@ import html
 import re
 from textwrap import dedent
 
-__all__ = ["Places", "clean_markdown", "mark_directives", "take_marks"]
-
 #: Offsets, and where the anchors and links there point to.
 Places = list[tuple[int, str]]
 

@@ -12,8 +12,6 @@ from lxml import etree
 
 from hebbgraph.errors import ConversionError
 
-__all__ = ["read_html", "read_pdf"]
-
 _NEVER = (
     "script|style|noscript|template|iframe|svg|canvas|form|button|select|input|nav|footer|dialog"
 )
@@ -136,9 +134,7 @@ def _entitle(term: Any) -> None:
 
 def _drop(element: Any) -> None:
     if element.getparent() is not None:
-        element.drop_tree() if hasattr(element, "drop_tree") else element.getparent().remove(
-            element
-        )
+        element.drop_tree()
 
 
 def _letters(element: Any) -> int:

@@ -56,9 +56,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hebbgraph.arrays import (
+    DECIMALS,
     Allowed,
     FloatArray,
     IntArray,
+    highest,
     place_in,
     sum_by,
     top_n,
@@ -67,10 +69,6 @@ from hebbgraph.formulas.evidence import Evidence
 from hebbgraph.formulas.paths import Layer, Path, strongest_path
 from hebbgraph.formulas.spreading_step import SpreadingParameters, SpreadingStep
 from hebbgraph.terms import IncidenceView
-
-__all__ = ["Activation", "SpreadingParameters", "spread"]
-
-_TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -88,12 +86,8 @@ class Activation:
     layers: tuple[Layer, ...]
 
     def top(self, k: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return the k best chunks, best first, and all within 1e-9 of the last score."""
-        best: IntArray = np.arange(len(self.chunks))
-        if k < len(best):
-            last = np.partition(self.scores, len(best) - k)[-k] - _TOLERANCE
-            best = np.flatnonzero(self.scores >= last)
-        best = best[np.lexsort((self.chunks[best], -self.scores[best]))]
+        """Return the k best chunks, best first, and all that tie with the last one."""
+        best = highest(self.scores.round(DECIMALS), k)
         return self.chunks[best].astype(np.int64), self.scores[best].astype(np.float64)
 
     def score_of(self, chunk: int) -> float:
@@ -132,16 +126,13 @@ def spread(
     parameters: SpreadingParameters | None = None,
     allowed: Allowed | None = None,
     cue_trust: FloatArray | None = None,
-    confidence: float = 1.0,
-    share_held: float = 1.0,
 ) -> Activation:
     """Spread activation from the cues, distinct tags that the query names, and the best candidates.
 
     Chunks that are not ``allowed`` neither receive nor pass mass, and are in no path. ``cue_trust``
     says how likely each cue names what the query is about (1 if omitted): a chunk that has a cue
     for its title receives, and may pass on, that share of its mass. Explicit links carry the share
-    ``confidence``, how likely the best direct hits are about the query, of which the best chunk
-    holds ``share_held``.
+    ``evidence.confidence``, how likely the best direct hits are about the query.
     """
     p = parameters or SpreadingParameters()
     candidates, f = evidence.chunks, evidence.values
@@ -153,7 +144,7 @@ def spread(
     # Layer 0: cues pass mass to the chunks whose titles they are, and the seeds start.
     cue_mass = step.cue_share * step.cue_weight / (step.cue_weight.sum() or 1.0)
     layer = step.from_cues(cue_mass)
-    certainty = 1.0 - p.doubt * step.named * (1.0 - share_held)
+    certainty = 1.0 - p.doubt * step.named * (1.0 - evidence.share_held)
     seeds, mass = _seeds(candidates, f, p)
     mass = (1.0 - step.cue_share) * mass
     trust = step.trust(seeds)
@@ -166,7 +157,7 @@ def spread(
         layers.append(following)
 
     activation = _scored(step, candidates, layers, certainty)
-    if linked := step.follow_links(activation.chunks, activation.scores, confidence):
+    if linked := step.follow_links(activation.chunks, activation.scores):
         activation = _scored(step, candidates, layers + linked, certainty)
     return activation
 

@@ -23,18 +23,6 @@ from numpy.typing import NDArray
 
 from hebbgraph.arrays import FloatArray, IntArray
 
-__all__ = [
-    "LEAST_TAUGHT",
-    "MANY_SHOWN",
-    "cue_rarity",
-    "keep_order",
-    "lead",
-    "likeness",
-    "scale_by_confidence",
-    "shared_credit",
-    "squeeze",
-]
-
 #: Sums shorter than this count in proportion: what was hardly taught is hardly remembered.
 LEAST_TAUGHT = 0.5
 #: An answer that cites all of at least this many shown chunks teaches nothing.

@@ -12,8 +12,6 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["K1", "LENGTHS", "B", "idf", "length_code", "length_norms", "term_scores"]
-
 K1, B = 1.2, 0.75
 
 #: The length that a code stands for: exact up to 64 words, then in steps of four percent.

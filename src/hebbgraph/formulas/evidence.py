@@ -10,8 +10,6 @@ import numpy as np
 
 from hebbgraph.arrays import FloatArray, IntArray, is_in_sorted, place_in, places_in
 
-__all__ = ["DENSE_SHARE", "Evidence", "fuse"]
-
 #: The share of vectors in direct evidence, until lessons move it.
 DENSE_SHARE = 0.55
 

@@ -42,8 +42,6 @@ from hebbgraph.arrays import (
 from hebbgraph.formulas.evidence import Evidence
 from hebbgraph.terms import IncidenceView, TermKind
 
-__all__ = ["LinkFlows", "LinkParameters", "follow_links"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class LinkParameters:

@@ -10,8 +10,6 @@ import numpy as np
 
 from hebbgraph.arrays import FloatArray, IntArray, place_in, sum_by, top_n
 
-__all__ = ["Flows", "Layer", "Path", "PathNode", "strongest_path"]
-
 _NO_INTS = np.empty(0, np.int64)
 _NO_FLOATS = np.empty(0, np.float64)
 

@@ -24,8 +24,6 @@ from hebbgraph.formulas.links import LinkParameters, follow_links
 from hebbgraph.formulas.paths import Flows, Layer
 from hebbgraph.terms import IncidenceView, TermKind
 
-__all__ = ["SpreadingParameters", "SpreadingStep"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class SpreadingParameters:
@@ -209,7 +207,7 @@ class SpreadingStep:
         unnamed = self.parameters.unnamed_credit * confidence
         return self.named + (1.0 - self.named) * unnamed
 
-    def follow_links(self, chunks: IntArray, scores: FloatArray, confidence: float) -> list[Layer]:
+    def follow_links(self, chunks: IntArray, scores: FloatArray) -> list[Layer]:
         """Return the layers where the best chunks start and where links lead; none without flow."""
         p = self.parameters.links
         if not p.n_sources:
@@ -220,7 +218,7 @@ class SpreadingStep:
             return []
         sources = chunks[best].astype(np.int64)
         weight = (scores[best] / scores[best].max()) ** p.sharpness
-        mass = confidence * self._credit() * weight / weight.sum()
+        mass = self.evidence.confidence * self._credit() * weight / weight.sum()
         flows = follow_links(
             self.view, sources, mass, self.evidence, p, cut=self.cut, allowed=self.allowed
         )

@@ -15,8 +15,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-__all__ = ["Belief", "Statement", "beliefs"]
-
 #: A side counts by its actors to this power.
 _POWER = 3.0
 

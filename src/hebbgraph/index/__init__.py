@@ -85,16 +85,22 @@ class HebbianIndex(Closing, WritingVerbs, AskingVerbs, TeachingVerbs):
             with database.read() as session:
                 meta = session.meta
             if "settings" not in meta and not read_only:
+                first = {
+                    "schema_version": str(SCHEMA_VERSION),
+                    "text_version": str(TEXT_VERSION),
+                    "namespace": namespace,
+                    "settings": json.dumps(settings.build(), sort_keys=True),
+                }
                 with database.write() as session:
                     if "settings" not in session.meta:
-                        write_meta(session, _first_meta(namespace, settings))
+                        write_meta(session, first)
                     meta = session.meta
             used = _agreed(meta, settings, str(path))
         except BaseException:
             database.close()
             raise
         folder = None if cache_dir is None else Path(cache_dir)
-        index = cls(database, str(path), namespace, used, embedder, tagger, folder, read_only)
+        index = cls(database, namespace, used, embedder, tagger, str(path), folder, read_only)
         if int(meta.get("text_version", TEXT_VERSION)) != TEXT_VERSION:
             index._stale_text = (
                 f"{path} was built by text rules {meta['text_version']}, this hebbgraph has "
@@ -147,15 +153,6 @@ def _check_models(embedder: object, tagger: object, settings: object) -> None:
     ):
         if given is not None and (isinstance(given, type) or not isinstance(given, kind)):
             raise ParameterError(f"{name} cannot be {given!r:.80}; write {name}={example}")
-
-
-def _first_meta(namespace: str, settings: Settings) -> dict[str, str]:
-    return {
-        "schema_version": str(SCHEMA_VERSION),
-        "text_version": str(TEXT_VERSION),
-        "namespace": namespace,
-        "settings": json.dumps(settings.build(), sort_keys=True),
-    }
 
 
 def _agreed(meta: dict[str, str], settings: Settings, path: str) -> Settings:

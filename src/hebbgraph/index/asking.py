@@ -1,8 +1,8 @@
-"""The verbs that ask and look up."""
+"""The verbs that look up."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from itertools import compress
 from pathlib import Path
@@ -16,8 +16,7 @@ from hebbgraph.filters import rows_passing
 from hebbgraph.index.session import OpenNamespace, listed
 from hebbgraph.learning.graph import cooccurrence, find_tags, neighbors, referring
 from hebbgraph.recall.pipeline import Where
-from hebbgraph.recall.strategies import RankStep, Strategy
-from hebbgraph.records import Chunk, Hit, Neighbor, Recall, Tag
+from hebbgraph.records import Chunk, Neighbor, Tag
 from hebbgraph.store.chunks import chunks_by_id
 from hebbgraph.store.sqlite import SQLiteDatabase
 from hebbgraph.upkeep import problems, statistics
@@ -25,87 +24,9 @@ from hebbgraph.upkeep import problems, statistics
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["AskingVerbs"]
-
 
 class AskingVerbs(OpenNamespace):
-    """``recall`` and ``explain``, and what the index holds."""
-
-    def recall(
-        self,
-        question: str,
-        k: int = 10,
-        *,
-        where: Where = None,
-        seeds: Iterable[tuple[str, float]] | None = None,
-        vector: Sequence[float] | None = None,
-        strategy: str | Strategy = "spreading",
-        steps: Sequence[RankStep] = (),
-        min_score: float | None = None,
-        recall_id: str | None = None,
-    ) -> Recall:
-        """Return the k most active chunks for a question.
-
-        Parameters
-        ----------
-        question : str
-        k : int, from 1 to 10,000
-            As many hits are returned if so many chunks pass the filter.
-        where : dict or callable, optional
-            A metadata filter (:mod:`hebbgraph.filters`): chunks that it excludes neither receive
-            nor pass activation. A callable from a chunk to bool only cuts hits, in the order of
-            their ranks; it is no access rule.
-        seeds : iterable of (chunk id, score), optional
-            Results of a search of your own, higher is better. They replace vector search; words
-            and the graph are added. Unknown ids are ignored.
-        vector : sequence of float, optional
-            The question's embedding, if you have it already.
-        strategy : str or Strategy
-            ``"spreading"``, the name of one that another distribution offers, or an object of your
-            own.
-        steps : sequence of RankStep, optional
-            Steps of your own after the ranking.
-        min_score : float, in [0, 1], optional
-            Leave out hits of a lower score; then there may be fewer than k.
-        recall_id : str, optional
-            The id of the recall; by default a new one.
-
-        Raises
-        ------
-        ParameterError, FilterError
-            For an argument out of range.
-        EmbeddingError
-            If the embedder fails.
-        """
-        self._check_text_version()
-        return self._recaller.recall(
-            question,
-            k,
-            where=where,
-            seeds=seeds,
-            vector=vector,
-            strategy=strategy,
-            steps=steps,
-            min_score=min_score,
-            recall_id=recall_id,
-        )
-
-    def explain(self, recall: Recall, chunk_id: str) -> Hit:
-        """Return how a chunk ranks for the question of a recall on today's index.
-
-        Its rank is 0 if nothing speaks for it. Seeds, steps and a filter that was a function
-        are not recorded in a recall, so they have no part.
-
-        Raises
-        ------
-        NotFoundError
-            If the index does not hold the chunk.
-        ParameterError
-            If the recall was ranked by a strategy that has no name here.
-        """
-        self._check_text_version()
-        self._check_recall(recall)
-        return self._recaller.explain(recall, chunk_id)
+    """What the index holds."""
 
     def get(self, ids: str | Sequence[str]) -> list[Chunk]:
         """Return chunks by id, in the order of the ids; unknown ids are left out."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+import uuid
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, TextIO
@@ -10,9 +12,8 @@ from hebbgraph.errors import NotFoundError, ParameterError, StorageError
 from hebbgraph.index.session import OpenNamespace, listed
 from hebbgraph.learning import teaching
 from hebbgraph.learning.fitting import evaluate, fit_if_due
-from hebbgraph.records import Evaluation, Lesson, Recall
-
-__all__ = ["TeachingVerbs"]
+from hebbgraph.records import Evaluation, Lesson, Recall, storable
+from hebbgraph.records.base import check_name
 
 
 class TeachingVerbs(OpenNamespace):
@@ -64,18 +65,29 @@ class TeachingVerbs(OpenNamespace):
         if isinstance(recall, str):
             recall = self._kept(recall)
         self._check_recall(recall)
+        if actor is not None:
+            check_name(actor, "actor")
+        if reason is not None and not isinstance(reason, str):
+            raise ParameterError(f"reason is a str, got {reason!r:.80}")
+        said = listed(cited, "cited"), listed(rejected, "rejected")
+        good, bad, weight = teaching.rated(*said, rating)
+        visible = [hit.id for hit in recall.hits] if shown is None else listed(shown, "shown")
         with self._database.read() as session:
-            lesson = teaching.prepare_lesson(
-                session,
-                recall,
-                cited=listed(cited, "cited"),
-                rejected=listed(rejected, "rejected"),
-                rating=rating,
-                shown=None if shown is None else listed(shown, "shown"),
-                actor=actor,
-                trusted=trusted,
-                reason=reason,
-            )
+            digests = teaching.digests_of(session, recall, [*good, *bad, *visible])
+        lesson = Lesson(
+            id=uuid.uuid4().hex,
+            recall=recall.id,
+            question=recall.question,
+            cited={id_: digests[id_] for id_ in good},
+            rejected={id_: digests[id_] for id_ in bad},
+            shown=len(visible),
+            weight=weight,
+            actor=actor,
+            trusted=trusted,
+            reason=None if reason is None else storable(reason),
+            created=time.time(),
+            note=teaching.why_nothing(recall, good, bad, visible, weight),
+        )
         if not lesson.note:
             with self._database.write() as session:
                 teaching.reinforce(session, recall, lesson, self.settings)

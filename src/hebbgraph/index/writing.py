@@ -18,8 +18,6 @@ from hebbgraph.store.chunks import rows_of
 from hebbgraph.store.database import Session
 from hebbgraph.upkeep import rebuild
 
-__all__ = ["WritingVerbs"]
-
 
 class WritingVerbs(OpenNamespace):
     """``add``, ``refresh``, ``delete``, ``rebuild``."""

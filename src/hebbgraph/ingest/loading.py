@@ -27,8 +27,6 @@ from hebbgraph.store.chunks import StoredChunk, chunks_by_id, dumped, rows_of, t
 from hebbgraph.store.database import Database, Session
 from hebbgraph.store.meta import read_json, write_meta
 
-__all__ = ["Loader"]
-
 #: A batch ends after this many characters or chunks. What models are asked for is lost if the
 #: process dies within a batch, so then batches are smaller.
 _CHARACTERS = 8_000_000

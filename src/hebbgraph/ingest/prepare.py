@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import struct
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -17,9 +16,6 @@ from hebbgraph.text.candidates import proposals
 from hebbgraph.text.context import join_tokens, searched_text, text_words, tokenize_texts
 from hebbgraph.text.references import named_by_links
 
-__all__ = ["GIVEN", "TITLE", "WORTH", "Prepared", "pack_proposed", "prepare", "unpack_proposed"]
-
-_PAIR = struct.Struct("<iB")
 TITLE, GIVEN, OTHER, OPENER, CAPITAL, NOUN = range(6)
 _CODES = {
     "title": TITLE,
@@ -68,13 +64,3 @@ def prepare(chunk: Chunk, tagged: Iterable[str] | None, settings: Settings) -> P
     ]
     kept = None if tagged is None else tuple(dict.fromkeys(tagged))
     return Prepared(chunk, join_tokens(tokens), words, length, proposed, kept)
-
-
-def pack_proposed(terms: Sequence[tuple[int, int]]) -> bytes:
-    """Return proposals, as (term, code), as the column ``proposed`` holds them."""
-    return b"".join(map(_PAIR.pack, *zip(*terms, strict=True))) if terms else b""
-
-
-def unpack_proposed(data: bytes) -> list[tuple[int, int]]:
-    """Return the (term, code) of a column ``proposed``."""
-    return list(_PAIR.iter_unpack(data))

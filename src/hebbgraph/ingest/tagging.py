@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hebbgraph.arrays import IntArray
-from hebbgraph.ingest.prepare import GIVEN, TITLE, unpack_proposed
+from hebbgraph.ingest.prepare import GIVEN, TITLE
 from hebbgraph.ingest.writing import MOST_HOLDERS
 from hebbgraph.records import Chunk
 from hebbgraph.settings import Settings
@@ -32,10 +32,11 @@ from hebbgraph.store.meta import read_counts, write_counts, write_meta
 from hebbgraph.store.postings import (
     Postings,
     add_postings,
-    pack_tags,
+    pack_pairs,
     portions,
     read_postings,
     remove_postings,
+    unpack_pairs,
     unpack_tags,
 )
 from hebbgraph.store.terms import (
@@ -51,8 +52,6 @@ from hebbgraph.text.context import join_tokens, searched_text, tokenize_texts
 from hebbgraph.text.matching import Phrases, possible_phrases
 from hebbgraph.text.references import Link, links_of
 from hebbgraph.text.tokens import lexical_terms
-
-__all__ = ["complete", "is_complete"]
 
 #: A phrase is looked for in the chunks that hold these of its words, the rarest.
 _RAREST_WORDS = 3
@@ -207,10 +206,10 @@ def _match(
         before = dict(session.rows("SELECT row, tags FROM $held WHERE row = ANY(?)", wanted))
         lists: list[tuple[bytes, int]] = []
         for row, held in zip(wanted, tags, strict=True):
-            packed = pack_tags(held)
+            packed = pack_pairs(sorted(held.items()))
             if packed != before[row]:
                 lists.append((packed, row))
-                former = _roles(before[row])
+                former = dict(unpack_pairs(before[row]))
                 lost += ((term, row) for term in former if term not in held)
                 changed += (
                     (term, row, role) for term, role in held.items() if role != former.get(term)
@@ -228,12 +227,6 @@ def _match(
         drop_unused(session, np.unique(gone))
 
 
-def _roles(data: bytes) -> dict[int, int]:
-    """Return the roles of the terms of a column ``tags``."""
-    terms, roles = unpack_tags(data)
-    return dict(zip(terms.tolist(), roles.tolist(), strict=True))
-
-
 def _texts(session: Session, settings: Settings, rows: list[int]) -> list[_Text]:
     texts = []
     for row, tokens, title, text, metadata, given, proposed in session.rows(_TEXTS, rows):
@@ -248,7 +241,7 @@ def _texts(session: Session, settings: Settings, rows: list[int]) -> list[_Text]
                 text="", metadata=fields, addresses=named.addresses, references=named.references
             )
             links = links_of(chunk, settings.edges)
-        texts.append(_Text(row, tokens, unpack_proposed(proposed), links))
+        texts.append(_Text(row, tokens, unpack_pairs(proposed), links))
     return texts
 
 

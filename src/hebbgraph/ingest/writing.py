@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from hebbgraph.arrays import IntArray
 from hebbgraph.formulas.bm25 import length_code
-from hebbgraph.ingest.prepare import GIVEN, TITLE, WORTH, Prepared, pack_proposed, unpack_proposed
+from hebbgraph.ingest.prepare import GIVEN, TITLE, WORTH, Prepared
 from hebbgraph.records import text_digest
 from hebbgraph.store.chunks import dumped, facts_of, from_given, rows_of
 from hebbgraph.store.database import Session
@@ -26,14 +26,14 @@ from hebbgraph.store.meta import Counts, read_counts, vector_units, write_counts
 from hebbgraph.store.postings import (
     Postings,
     add_postings,
+    pack_pairs,
     remove_postings,
+    unpack_pairs,
     unpack_tags,
     unpack_words,
 )
 from hebbgraph.store.terms import MIN_PROPOSALS, count_held, drop_unused, number_terms, terms_by_id
 from hebbgraph.terms import TermKind
-
-__all__ = ["MOST_HOLDERS", "write_batch", "write_derived"]
 
 #: A phrase whose rarest word stands in more chunks than this is no mention. It would be a hub, and
 #: this bounds how many chunks are matched again when a phrase becomes known.
@@ -76,7 +76,7 @@ def write_derived(session: Session, added: Sequence[Prepared], rows: Sequence[in
     lengths = [new.length for new in added]
     session.many(
         "UPDATE $chunk SET length = ?, proposed = ? WHERE row = ?",
-        ((n, pack_proposed(p), row) for n, p, row in zip(lengths, proposed, rows, strict=True)),
+        ((n, pack_pairs(p), row) for n, p, row in zip(lengths, proposed, rows, strict=True)),
     )
     _write_derived(session, added, rows, proposed, _remove(session, ()))
     write_counts(session, counts._replace(length=counts.length + sum(lengths)))
@@ -133,7 +133,7 @@ def _remove(session: Session, rows: Collection[int]) -> _Removed:
         for n, data in session.rows(
             "SELECT length, proposed FROM $chunk WHERE row = ANY(?)", wanted
         ):
-            proposed.append(unpack_proposed(data))
+            proposed.append(unpack_pairs(data))
             length += n
         held = session.rows("SELECT row, words, tags FROM $held WHERE row = ANY(?)", wanted)
         for table in ("chunk", "held", "fact", "pending"):
@@ -164,7 +164,7 @@ def _insert_chunks(
                 from_given(new.chunk, new.tagged),
                 text_digest(new.chunk.title, new.chunk.text),
                 new.length,
-                pack_proposed(pairs),
+                pack_pairs(pairs),
             )
             for new, pairs in zip(added, proposed, strict=True)
         ),

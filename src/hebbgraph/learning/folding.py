@@ -8,7 +8,6 @@ by the difference, and forgetting leaves no trace.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -19,10 +18,11 @@ from hebbgraph.formulas.votes import Belief, beliefs
 from hebbgraph.learning.lessons import UNIT, Cues, LessonRow, insert_lesson, lessons_on
 from hebbgraph.store.database import Session
 from hebbgraph.store.meta import read_counts, write_counts, write_meta
+from hebbgraph.store.postings import Blocks
 
-__all__ = ["add_lessons", "decode_edges", "own_weights", "remove_lessons"]
-
-_BLOCK = 512  # edges
+EDGE = np.dtype([("row", "<i4"), ("weight", "<i8")])  # from a cue to the text of this number
+_CUES = "SELECT DISTINCT cue AS id FROM $learned WHERE cue = ANY(?)"
+_EDGES = Blocks("$learned", "cue", _CUES, EDGE)
 
 
 class _Sum(NamedTuple):
@@ -144,7 +144,7 @@ def _plus(first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.int
 
 def _write(session: Session, changes: Mapping[_Key, _Sum]) -> None:
     """Add changes to the sums of texts and to the edges that lead there."""
-    edges: dict[int, dict[int, int]] = {}  # by cue, then text
+    edges: list[tuple[int, int, int]] = []  # cue, text, weight
     for (digest, kind), change in changes.items():
         if not any(change.cues.values()) and not change.vector.any():
             continue
@@ -152,7 +152,7 @@ def _write(session: Session, changes: Mapping[_Key, _Sum]) -> None:
         for cue, weight in change.cues.items():
             if weight:
                 cues[cue] = cues.get(cue, 0) + weight
-                edges.setdefault(cue, {})[text] = cues[cue]
+                edges.append((cue, text, cues[cue]))
         cues = {cue: cues[cue] for cue in sorted(cues) if cues[cue]}
         vector = _plus(vector, change.vector)
         if not cues and not vector.any():
@@ -168,7 +168,12 @@ def _write(session: Session, changes: Mapping[_Key, _Sum]) -> None:
             float(((vector * UNIT) ** 2).sum()),
             text,
         )
-    _write_edges(session, edges)
+    if edges:
+        keys, texts, weights = np.array(edges, np.int64).T
+        gone = weights == 0
+        _EDGES.remove(session, keys[gone], texts[gone])
+        records = np.rec.fromarrays((texts[~gone], weights[~gone]), dtype=EDGE)
+        _EDGES.add(session, keys[~gone], np.asarray(records))
 
 
 def _sum_of(
@@ -192,61 +197,3 @@ def _sum_of(
     keys, weights = Cues.unpack(data)
     cues = dict(zip(keys.tolist(), weights.tolist(), strict=True))
     return text, cues, np.frombuffer(vector, "<i8")
-
-
-def _write_edges(session: Session, edges: Mapping[int, Mapping[int, int]]) -> None:
-    """Set the weights of edges, by cue and text; those of weight 0 go."""
-    places: dict[int, list[tuple[int, int]]] = {}
-    sql = "SELECT cue, first, block FROM $learned WHERE cue = ANY(?) ORDER BY cue, first"
-    for cue, first, block in session.rows(sql, list(edges)):
-        places.setdefault(cue, []).append((first, block))
-    changes: list[tuple[int, int | None, dict[int, int]]] = []
-    for cue, by_text in edges.items():
-        held = places.get(cue, [])
-        parts: dict[int | None, dict[int, int]] = {}
-        for text, weight in by_text.items():
-            at = max(bisect_right(held, (text, 2**63)) - 1, 0)
-            parts.setdefault(held[at][1] if held else None, {})[text] = weight
-        changes += ((cue, block, part) for block, part in parts.items())
-    known = [block for _, block, _ in changes if block is not None]
-    sql = "SELECT block, n, data FROM $learned WHERE block = ANY(?)"
-    contents = {block: decode_edges(n, data) for block, n, data in session.rows(sql, known)}
-    _write_blocks(session, changes, contents)
-
-
-def _write_blocks(
-    session: Session,
-    changes: Sequence[tuple[int, int | None, Mapping[int, int]]],
-    contents: Mapping[int, tuple[NDArray[np.int32], NDArray[np.int64]]],
-) -> None:
-    """Change blocks: each one's cue, its number if there is one, and its new weights by text."""
-    updated: list[tuple[int, int, bytes, int]] = []
-    inserted: list[tuple[int, int, int, bytes]] = []
-    deleted: list[int] = []
-    for cue, block, by_text in changes:
-        merged: dict[int, int] = {}
-        if block is not None:
-            texts_before, weights_before = contents[block]
-            merged = dict(zip(texts_before.tolist(), weights_before.tolist(), strict=True))
-        merged.update(by_text)
-        texts = sorted(text for text, weight in merged.items() if weight)
-        if not texts:
-            deleted += [] if block is None else [block]
-        half = len(texts) if len(texts) <= _BLOCK else _BLOCK // 2
-        for start in range(0, len(texts), max(half, 1)):
-            part = texts[start : start + half]
-            weights = np.array([merged[text] for text in part], "<i8")
-            values = part[0], len(part), np.array(part, "<i4").tobytes() + weights.tobytes()
-            if start == 0 and block is not None:
-                updated.append((*values, block))
-            else:
-                inserted.append((cue, *values))
-    if deleted:
-        session.run("DELETE FROM $learned WHERE block = ANY(?)", deleted)
-    session.many("UPDATE $learned SET first = ?, n = ?, data = ? WHERE block = ?", updated)
-    session.many("INSERT INTO $learned(cue, first, n, data) VALUES (?, ?, ?, ?)", inserted)
-
-
-def decode_edges(n: int, data: bytes) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Return the texts, ascending, and the weights of a block of edges."""
-    return np.frombuffer(data, "<i4", n), np.frombuffer(data, "<i8", n, 4 * n)

@@ -11,7 +11,7 @@ import numpy as np
 
 from hebbgraph.errors import NotFoundError
 from hebbgraph.learning.folding import PATH
-from hebbgraph.learning.lessons import UNIT, Cues, cue_on_path
+from hebbgraph.learning.lessons import UNIT, Cues, cue_number
 from hebbgraph.records import Neighbor, Tag, storable
 from hebbgraph.store.chunks import rows_of
 from hebbgraph.store.database import Session, pages
@@ -19,8 +19,6 @@ from hebbgraph.store.postings import portions, read_postings, unpack_tags
 from hebbgraph.store.terms import Term, find_terms, terms_by_id
 from hebbgraph.terms import Role, TermKind
 from hebbgraph.text.tokens import display, phrase_key
-
-__all__ = ["cooccurrence", "find_tags", "neighbors", "referring"]
 
 _PAGE = 5000
 
@@ -107,7 +105,8 @@ def _learned(
     A lesson strengthens the edges from the tags on the path to the cited chunk; each counts for
     the pairs of that tag and the other tags of the chunk.
     """
-    number_of = {id_: cue_on_path(t.key) for id_, t in terms.items() if t.kind == TermKind.TAG}
+    tags_alone = (term for term in terms.values() if term.kind == TermKind.TAG)
+    number_of = {term.id: cue_number(b"p", term.key) for term in tags_alone}
     sql = (
         "SELECT c.row, h.tags, t.cues FROM $taught AS t JOIN $chunk AS c ON c.digest = t.digest "
         "JOIN $held AS h ON h.row = c.row WHERE t.kind = ? AND NOT EXISTS "

@@ -19,22 +19,6 @@ from numpy.typing import NDArray
 from hebbgraph.formulas.votes import Statement
 from hebbgraph.store.database import Session
 
-__all__ = [
-    "UNIT",
-    "Cues",
-    "LessonRow",
-    "chosen_lessons",
-    "count_resting",
-    "cue_on_path",
-    "insert_lesson",
-    "lessons_of",
-    "lessons_on",
-    "living",
-    "path_cues",
-    "question_cues",
-    "question_key",
-]
-
 #: One unit of a learned weight. Whole numbers add up to the same in any order.
 UNIT = 2.0**-30
 #: Weight of a tag among the cues: its words are cues, too.
@@ -98,22 +82,11 @@ def question_key(words: Iterable[str]) -> str:
     return hashlib.blake2b(joined.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
-def cue_of_word(word: str) -> int:
-    """Return the number of a word's cue: learned edges outlive terms, so terms have no say."""
-    return _number(b"w", word)
+def cue_number(kind: bytes, text: str) -> int:
+    """Return the number of a cue: ``b"w"`` for a word, ``b"t"`` for a tag, ``b"p"`` on a path.
 
-
-def cue_of_tag(key: str) -> int:
-    """Return the number of a tag's cue."""
-    return _number(b"t", key)
-
-
-def cue_on_path(key: str) -> int:
-    """Return the number of a tag over which activation spread."""
-    return _number(b"p", key)
-
-
-def _number(kind: bytes, text: str) -> int:
+    Learned edges outlive terms, so terms have no say.
+    """
     data = text.encode("utf-8", "surrogatepass")
     digest = hashlib.blake2b(data, digest_size=8, person=kind).digest()
     return int.from_bytes(digest, "little", signed=True)
@@ -121,14 +94,14 @@ def _number(kind: bytes, text: str) -> int:
 
 def question_cues(words: Mapping[str, float], tags: Mapping[str, float]) -> Cues:
     """Return a question as a vector of unit length over words and tags, by squared weights."""
-    squares = {cue_of_word(word): weight for word, weight in words.items()}
-    squares |= {cue_of_tag(tag): _TAG**2 * weight for tag, weight in tags.items()}
+    squares = {cue_number(b"w", word): weight for word, weight in words.items()}
+    squares |= {cue_number(b"t", tag): _TAG**2 * weight for tag, weight in tags.items()}
     return _unit(squares)
 
 
 def path_cues(active: Mapping[str, float]) -> Cues:
     """Return the tags over which activation spread as a vector of unit length."""
-    return _unit({cue_on_path(tag): mass**2 for tag, mass in active.items()})
+    return _unit({cue_number(b"p", tag): mass**2 for tag, mass in active.items()})
 
 
 def _unit(squares: Mapping[int, float]) -> Cues:
@@ -202,7 +175,7 @@ def lessons_of(session: Session, ids: list[str]) -> list[LessonRow]:
 
 
 def chosen_lessons(session: Session, chosen: Mapping[str, Any]) -> list[LessonRow]:
-    """Return the lessons of an id, an actor and a span of time, or all, from first to last."""
+    """Return the lessons that fit all that is chosen, from first to last."""
     conditions = {
         "lesson": "id = ?",
         "actor": "actor = ?",
@@ -214,5 +187,11 @@ def chosen_lessons(session: Session, chosen: Mapping[str, Any]) -> list[LessonRo
     wanted = [name for name in conditions if chosen.get(name) is not None]
     where = " AND ".join(["1 = 1", *(conditions[name] for name in wanted)])
     sql = f"SELECT {_COLUMNS} FROM $lesson WHERE {where} ORDER BY seq"
-    values = {**chosen, "chunk": f"{json.dumps(chosen.get('chunk'), ensure_ascii=False)}: "}
-    return [read_lesson(row) for row in session.rows(sql, *(values[name] for name in wanted))]
+    chunk = chosen.get("chunk")
+    values = {**chosen, "chunk": f"{json.dumps(chunk, ensure_ascii=False)}: "}
+    rows = map(read_lesson, session.rows(sql, *(values[name] for name in wanted)))
+    return [
+        row
+        for row in rows
+        if chunk is None or chunk in row.body["cited"] or chunk in row.body["rejected"]
+    ]

@@ -22,19 +22,9 @@ from hebbgraph.formulas.association import (
     squeeze,
 )
 from hebbgraph.formulas.fitting import Trust
-from hebbgraph.learning.folding import CITED, PATH, REJECTED, decode_edges
+from hebbgraph.learning.folding import CITED, EDGE, PATH, REJECTED
 from hebbgraph.learning.lessons import UNIT, Cues
 from hebbgraph.store.database import Cache, Session
-
-__all__ = [
-    "Memory",
-    "Products",
-    "add_memory",
-    "evidence_of",
-    "products",
-    "remember",
-    "share_taught",
-]
 
 #: How many chunks that search did not find lessons bring, at most.
 _MOST_BROUGHT = 64
@@ -232,17 +222,17 @@ class _Edges(NamedTuple):
 def _edges(session: Session, n_texts: int, cache: Cache, cues: list[int]) -> dict[int, _Edges]:
     edges = dict.fromkeys(cues, _Edges(0))
     if n_texts > _MOST_LED:
-        sql = "SELECT cue, sum(n) FROM $learned WHERE cue = ANY(?) GROUP BY cue"
-        edges |= {cue: _Edges(int(n)) for cue, n in session.rows(sql, cues)}
+        sql = "SELECT cue, sum(length(data)) FROM $learned WHERE cue = ANY(?) GROUP BY cue"
+        edges |= {cue: _Edges(int(n) // EDGE.itemsize) for cue, n in session.rows(sql, cues)}
         cues = [cue for cue, found in edges.items() if found.led <= _MOST_LED]
-    sql = "SELECT cue, n, data FROM $learned WHERE cue = ANY(?) ORDER BY cue, first"
-    blocks: dict[int, list[tuple[NDArray[np.int32], NDArray[np.int64]]]] = {}
-    for cue, n, data in session.rows(sql, cues):
-        blocks.setdefault(cue, []).append(decode_edges(n, data))
+    sql = "SELECT cue, data FROM $learned WHERE cue = ANY(?) ORDER BY cue, first"
+    blocks: dict[int, list[bytes]] = {}
+    for cue, data in session.rows(sql, cues):
+        blocks.setdefault(cue, []).append(data)
     for cue, parts in blocks.items():
-        texts, weights = (np.concatenate(column) for column in zip(*parts, strict=True))
-        edges[cue] = _Edges(len(texts), texts, weights)
-        cache.size += 12 * len(texts)
+        found = np.frombuffer(b"".join(parts), EDGE)
+        edges[cue] = _Edges(len(found), found["row"].copy(), found["weight"].copy())
+        cache.size += found.nbytes
     return edges
 
 

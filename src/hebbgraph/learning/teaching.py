@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
-import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from operator import itemgetter
@@ -27,13 +25,9 @@ from hebbgraph.learning.lessons import (
     question_key,
 )
 from hebbgraph.records import Lesson, Recall
-from hebbgraph.records.base import check_name, storable
 from hebbgraph.settings import Settings
 from hebbgraph.store.chunks import chunks_by_id
 from hebbgraph.store.database import Database, Session
-
-__all__ = ["export_lessons", "forget", "import_lessons", "keep", "kept", "listed_lessons",
-           "prepare_lesson", "reinforce"]  # fmt: skip
 
 _LISTED = "recall", "question", "cited", "rejected", "shown", "weight", "trusted", "reason"
 #: A lesson is in force if a chunk that it names is believed this far.
@@ -44,25 +38,11 @@ _MOST_KEPT = 10_000
 _BATCH = 5000
 
 
-def prepare_lesson(
-    session: Session,
-    recall: Recall,
-    *,
-    cited: Iterable[str],
-    rejected: Iterable[str],
-    rating: float | None,
-    shown: Iterable[str] | None,
-    actor: str | None,
-    trusted: bool,
-    reason: str | None,
-) -> Lesson:
-    """Check what is said of a recall, and return it as a lesson."""
-    if actor is not None:
-        check_name(actor, "actor")
-    if reason is not None and not isinstance(reason, str):
-        raise ParameterError(f"reason is a str, got {reason!r:.80}")
-    good, bad = list(dict.fromkeys(cited)), list(dict.fromkeys(rejected))
-    weight = 1.0
+def rated(
+    cited: Iterable[str], rejected: Iterable[str], rating: float | None
+) -> tuple[list[str], list[str], float]:
+    """Return what is cited and what rejected, each once, and the weight of a rating."""
+    good, bad, weight = list(dict.fromkeys(cited)), list(dict.fromkeys(rejected)), 1.0
     if rating is not None:
         if not isinstance(rating, int | float) or not -1.0 <= rating <= 1.0:
             raise ParameterError(f"rating is a number from -1 to 1, got {rating!r}")
@@ -71,34 +51,24 @@ def prepare_lesson(
             good, bad = [], [*good, *bad]
     if both := set(good) & set(bad):
         raise LessonError(f"{sorted(both)[0]!r} is both cited and rejected; say one of them")
-    visible = list(shown) if shown is not None else [hit.id for hit in recall.hits]
-    digests = _digests(session, recall, [*good, *bad, *visible])
-    note = ""
+    return good, bad, weight
+
+
+def why_nothing(
+    recall: Recall, good: list[str], bad: list[str], visible: list[str], weight: float
+) -> str:
+    """Return why nothing is learned of a recall; "" if something is."""
     if not good and not bad:
-        note = "nothing is cited or rejected"
-    elif not weight:
-        note = "a rating of 0 says nothing"
-    elif not bad and len(visible) >= MANY_SHOWN and set(visible) <= set(good):
-        note = f"all {len(visible)} shown chunks are cited, which tells none from another"
-    elif not recall.terms:
-        note = "the question has no words"
-    return Lesson(
-        id=uuid.uuid4().hex,
-        recall=recall.id,
-        question=recall.question,
-        cited={id_: digests[id_] for id_ in good},
-        rejected={id_: digests[id_] for id_ in bad},
-        shown=len(visible),
-        weight=weight,
-        actor=actor,
-        trusted=trusted,
-        reason=None if reason is None else storable(reason),
-        created=time.time(),
-        note=note,
-    )
+        return "nothing is cited or rejected"
+    if not weight:
+        return "a rating of 0 says nothing"
+    if not bad and len(visible) >= MANY_SHOWN and set(visible) <= set(good):
+        return f"all {len(visible)} shown chunks are cited, which tells none from another"
+    return "" if recall.terms else "the question has no words"
 
 
-def _digests(session: Session, recall: Recall, ids: list[str]) -> dict[str, str]:
+def digests_of(session: Session, recall: Recall, ids: list[str]) -> dict[str, str]:
+    """Return the digests of hits, and of other chunks of the index."""
     digests = {hit.id: hit.digest for hit in recall.hits}
     missing = [id_ for id_ in ids if id_ not in digests]
     stored = chunks_by_id(session, missing) if missing else {}
@@ -142,7 +112,7 @@ def reinforce(session: Session, recall: Recall, lesson: Lesson, settings: Settin
 
 def listed_lessons(session: Session, chosen: Mapping[str, Any], settings: Settings) -> list[Lesson]:
     """Return the lessons that fit what is chosen, from the first to the last."""
-    rows = [row for row in chosen_lessons(session, chosen) if _fits(row, chosen)]
+    rows = chosen_lessons(session, chosen)
     on_question = lessons_on(session, {row.question_key for row in rows})
     live = living(session, map(LessonRow.texts, rows))
     return [
@@ -176,14 +146,9 @@ def _why_not(row: LessonRow, beside: Sequence[LessonRow], live: set[str], quorum
     return "others contradict it"
 
 
-def _fits(row: LessonRow, chosen: Mapping[str, Any]) -> bool:
-    chunk = chosen.get("chunk")
-    return chunk is None or chunk in row.body["cited"] or chunk in row.body["rejected"]
-
-
 def forget(session: Session, chosen: Mapping[str, Any], *, quorum: int, dry_run: bool) -> int:
     """Forget the lessons that fit what is chosen; return how many."""
-    seqs = [row.seq for row in chosen_lessons(session, chosen) if _fits(row, chosen)]
+    seqs = [row.seq for row in chosen_lessons(session, chosen)]
     if seqs and not dry_run:
         remove_lessons(session, seqs, quorum=quorum)
     return len(seqs)

@@ -7,18 +7,17 @@ from dataclasses import replace
 
 import numpy as np
 
+from hebbgraph.arrays import DECIMALS
 from hebbgraph.errors import DamagedIndexError
 from hebbgraph.filters import Rows
 from hebbgraph.formulas.paths import Path, PathNode
 from hebbgraph.recall.strategies import Ranking, Request
-from hebbgraph.recall.words import DECIMALS, first_by_id
+from hebbgraph.recall.words import first_by_id
 from hebbgraph.records import Chunk, Hit, PathStep, Recall
 from hebbgraph.store.chunks import StoredChunk, chunks_by_row, loaded
 from hebbgraph.text.compounds import compounds
 from hebbgraph.text.query import function_words
 from hebbgraph.text.tokens import display, lexical_terms, tokenize
-
-__all__ = ["cut", "filled_up", "make_hits", "numbered", "where_callable"]
 
 _PAGE = 500
 

@@ -19,13 +19,11 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.arrays import IntArray, places_in
+from hebbgraph.arrays import DECIMALS, IntArray, places_in
 from hebbgraph.formulas.activation import Activation
 from hebbgraph.recall.question import Question
 from hebbgraph.recall.snapshot import Snapshot
-from hebbgraph.recall.words import DECIMALS, first_by_id
-
-__all__ = ["show_named"]
+from hebbgraph.recall.words import first_by_id
 
 #: One passage of each named title is among this many hits.
 _FIRST = 3
@@ -104,11 +102,7 @@ def _titles(snapshot: Snapshot, chunks: IntArray) -> list[list[str]]:
 
 
 def _is_part(part: str, whole: str) -> bool:
-    """Return whether the words of one key are some, but not all, of the words of another.
-
-    >>> _is_part("fenn mill", "ash fenn mill"), _is_part("mill", "mill"), _is_part("mi", "a mill")
-    (True, False, False)
-    """
+    """Return whether the words of one key are some, but not all, of the words of another."""
     return part != whole and f" {part} " in f" {whole} "
 
 

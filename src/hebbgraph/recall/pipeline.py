@@ -1,4 +1,4 @@
-"""From a question to a Recall: read :meth:`Recaller.recall`."""
+"""From a question to a Recall: read :meth:`RecallVerbs.recall`."""
 
 from __future__ import annotations
 
@@ -12,9 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hebbgraph.embedders import agreed_model, embed_question, unit_vector
-from hebbgraph.errors import NotFoundError, ParameterError, brief, check_whole
+from hebbgraph.errors import (
+    LessonError,
+    NotAnIndexError,
+    NotFoundError,
+    ParameterError,
+    brief,
+    check_whole,
+)
 from hebbgraph.formulas.confidence import NOTHING_KNOWN
-from hebbgraph.protocols import Embedder
+from hebbgraph.protocols import Embedder, Tagger
 from hebbgraph.recall.hits import cut, filled_up, make_hits, numbered, where_callable
 from hebbgraph.recall.question import read_question
 from hebbgraph.recall.snapshot import Snapshot
@@ -28,8 +35,6 @@ from hebbgraph.store.meta import read_json
 from hebbgraph.store.vectors import VectorCache
 from hebbgraph.text.query import usable_question
 
-__all__ = ["Recaller", "Where"]
-
 Where: TypeAlias = Mapping[str, Any] | Callable[[Chunk], bool] | None
 #: Larger scores of seeds are scaled, so that their differences stay finite.
 _LARGE_SCORE = 1e100
@@ -41,17 +46,18 @@ _NO_VECTORS = "vector search is off: no chunk has a vector; add chunks with an e
 _OPEN_TAGS = "tags are being completed: an add is under way, or was interrupted"
 
 
-@dataclass(frozen=True)
-class Recaller:
-    """Answers questions from one namespace; ``tag_question`` says which tags one is about."""
+@dataclass(eq=False, repr=False)
+class RecallVerbs:
+    """``recall`` and ``explain``, and what they need of an open namespace."""
 
+    _database: Database
     namespace: str
-    database: Database
     settings: Settings
-    vectors: VectorCache
     embedder: Embedder | None
-    tag_question: Callable[[str], Iterable[str]] | None
-    caches: Caches = field(default_factory=Caches)
+    tagger: Tagger | None
+    _vectors: VectorCache = field(init=False)
+    _caches: Caches = field(init=False, default_factory=Caches)
+    _stale_text: str = field(init=False, default="")
 
     def recall(
         self,
@@ -66,7 +72,40 @@ class Recaller:
         min_score: float | None = None,
         recall_id: str | None = None,
     ) -> Recall:
-        """See :meth:`hebbgraph.HebbianIndex.recall`."""
+        """Return the k most active chunks for a question.
+
+        Parameters
+        ----------
+        question : str
+        k : int, from 1 to 10,000
+            As many hits are returned if so many chunks pass the filter.
+        where : dict or callable, optional
+            A metadata filter (:mod:`hebbgraph.filters`): chunks that it excludes neither receive
+            nor pass activation. A callable from a chunk to bool only cuts hits, in the order of
+            their ranks; it is no access rule.
+        seeds : iterable of (chunk id, score), optional
+            Results of a search of your own, higher is better. They replace vector search; words
+            and the graph are added. Unknown ids are ignored.
+        vector : sequence of float, optional
+            The question's embedding, if you have it already.
+        strategy : str or Strategy
+            ``"spreading"``, the name of one that another distribution offers, or an object of your
+            own.
+        steps : sequence of RankStep, optional
+            Steps of your own after the ranking.
+        min_score : float, in [0, 1], optional
+            Leave out hits of a lower score; then there may be fewer than k.
+        recall_id : str, optional
+            The id of the recall; by default a new one.
+
+        Raises
+        ------
+        ParameterError, FilterError
+            For an argument out of range.
+        EmbeddingError
+            If the embedder fails.
+        """
+        self._check_text_version()
         text, notes = _checked_question(question)
         _check_options(k, min_score, steps, recall_id)
         scores = None if seeds is None else _checked_seeds(seeds)
@@ -74,8 +113,8 @@ class Recaller:
         unit = self._vector_of(text, vector, scores)
         tags = self._tags_in(text, notes)
         depth = max([k, *(step.depth(k) for step in steps)])
-        with self.database.read() as session:
-            snapshot = Snapshot(session, self.caches, self.settings.stop_tags)
+        with self._database.read() as session:
+            snapshot = Snapshot(session, self._caches, self.settings.stop_tags)
             passing, misfits = snapshot.passing(None if callable(where) else where)
             rows = rows_of(session, scores) if scores else {}
             asked = read_question(
@@ -114,15 +153,28 @@ class Recaller:
         return numbered(recall, k)
 
     def explain(self, recall: Recall, chunk_id: str) -> Hit:
-        """See :meth:`hebbgraph.HebbianIndex.explain`."""
+        """Return how a chunk ranks for the question of a recall on today's index.
+
+        Its rank is 0 if nothing speaks for it. Seeds, steps and a filter that was a function
+        are not recorded in a recall, so they have no part.
+
+        Raises
+        ------
+        NotFoundError
+            If the index does not hold the chunk.
+        ParameterError
+            If the recall was ranked by a strategy that has no name here.
+        """
+        self._check_text_version()
+        self._check_recall(recall)
         unit = None if recall.vector is None else np.array(recall.vector, np.float32)
         where = None if recall.where == "callable" else recall.where
         ranker = named_strategy(recall.strategy)
-        with self.database.read() as session:
+        with self._database.read() as session:
             row = rows_of(session, [chunk_id]).get(chunk_id)
             if row is None:
                 raise NotFoundError(f"the index holds no chunk {chunk_id!r}")
-            snapshot = Snapshot(session, self.caches, self.settings.stop_tags)
+            snapshot = Snapshot(session, self._caches, self.settings.stop_tags)
             passing, _ = snapshot.passing(where)
             tags = [cue.tag for cue in recall.cues]  # a tagger may have named some of them
             language = self.settings.language
@@ -136,6 +188,18 @@ class Recaller:
             one = replace(ranking, rows=np.array([row], np.int64), scores=score)
             hit = make_hits(request, one, None)[0]
         return hit.model_copy(update={"rank": rank})
+
+    def _check_recall(self, recall: Recall) -> None:
+        if not isinstance(recall, Recall):
+            raise ParameterError(f"recall is a Recall, got {type(recall).__name__}")
+        if recall.namespace != self.namespace:
+            raise LessonError(
+                f"the recall is of namespace {recall.namespace!r}, this is {self.namespace!r}"
+            )
+
+    def _check_text_version(self) -> None:
+        if self._stale_text:
+            raise NotAnIndexError(self._stale_text)
 
     def _ranked(
         self,
@@ -172,10 +236,11 @@ class Recaller:
 
     def _tags_in(self, text: str, notes: list[str]) -> list[str]:
         """Ask the tagger what a question is about; a failure is a note."""
-        if self.tag_question is None:
+        asks = getattr(self.tagger, "tag_question", None)
+        if asks is None:
             return []
         try:
-            return list(map(str, self.tag_question(text)))
+            return list(map(str, asks(text)))
         except Exception as error:
             notes.append(f"no tags by the tagger: {brief(error)}")
             return []
@@ -186,7 +251,7 @@ class Recaller:
         if vector is None:
             return None
         agreed_model(read_json(session, "embedder"), self.embedder)
-        return self.vectors.search(session)
+        return self._vectors.search(session)
 
     def _notes(self, request: Request, ranking: Ranking, misfits: list[str]) -> list[str]:
         session, notes = request.snapshot.session, list(ranking.notes)

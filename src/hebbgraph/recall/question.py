@@ -16,10 +16,12 @@ from hebbgraph.records import Cue
 from hebbgraph.store.terms import Term
 from hebbgraph.terms import TermKind
 from hebbgraph.text.compounds import compounds
+from hebbgraph.text.context import STEMMED, label
 from hebbgraph.text.matching import Phrases, possible_phrases
 from hebbgraph.text.query import LIGHT, query_terms, subject
+from hebbgraph.text.shapes import languages_of
 from hebbgraph.text.syllables import is_syllabic, syllabic_terms
-from hebbgraph.text.tokens import display, lexical_terms, tokenize
+from hebbgraph.text.tokens import AUTO, WORD_LISTS, display, lexical_terms, tokenize
 
 __all__ = ["Question", "read_question", "weigh_compounds"]
 
@@ -33,6 +35,13 @@ _BARE = 0.1
 _BESIDE = 2 / 3
 #: A word that the question itself writes as a name, not where a sentence begins.
 _CAPITAL = re.compile(r"(?<=[^\W\d_A-Z] )[A-Z]\w*")
+#: A language of fewer than one in this many chunks is looked up for questions in it only: stems of
+#: one language are words of another.
+_FEW = 50
+#: Umlauts that are written out ("Schlueter"), but not "ue" in "neue" or "Quelle"; and back.
+_UMLAUT = re.compile("(?<![aeiouq])([aou])e")
+_WRITTEN = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ø": "oe", "å": "aa"})
+_GRAMMAR = re.compile(f"[{WORD_LISTS['unspaced_stop_characters']}\u3041-\u309f]")
 
 
 @dataclass(frozen=True)
@@ -88,12 +97,17 @@ def read_question(
     """Return the words and cues of a question; ``tags`` are what a tagger names in it."""
     tokens = tokenize(text)
     words = query_terms(text, language)
-    search = WordSearch(snapshot, words)
+    forms = _forms(snapshot, tokens, text, language)
+    search = WordSearch(snapshot, words, forms)
     if is_syllabic(text):
         words = _known_marks(text, search, language)
-        search = WordSearch(snapshot, words)
+    elif not text.isascii():
+        words = _known_pairs(lexical_terms(tokens, language), search)
+    if words != search.weights:
+        search = WordSearch(snapshot, words, forms)
     frequencies = {word: search.frequency(word) for word in words}
     weigh_compounds(words, frequencies, text, language)
+    search.weights = words
     cues = _cues(snapshot, tokens)
     about = subject(text)
     names = {name.lower() for name in _CAPITAL.findall(text)}
@@ -149,6 +163,49 @@ def _trust(
         if cue.key not in names:
             trust[cue.id] *= cue.keyphraseness
     return trust
+
+
+def _forms(snapshot: Snapshot, tokens: list[str], text: str, language: str) -> dict[str, set[str]]:
+    """Return other terms of the words: in the languages of the index, and with written umlauts."""
+    spellings = [tokens]
+    if (joined := " ".join(tokens)) != (other := _UMLAUT.sub(r"\1", joined)):
+        spellings.append(other.split(" "))
+    if not text.isascii():
+        spellings.append(tokenize(text.lower().translate(_WRITTEN)))
+    own: set[str] = set()
+    if language == AUTO and (spoken := languages_of(tokens, text)) != ["english"]:
+        labels = snapshot.find(TermKind.WORD, list(map(label, STEMMED)))
+        df = {name: labels[label(name)].df for name in STEMMED if label(name) in labels}
+        enough = {name for name, n in df.items() if n * _FEW >= snapshot.n_chunks}
+        own = df.keys() & set(spoken) or enough
+    forms: dict[str, set[str]] = {}
+    if not own and len(spellings) == 1:
+        return forms
+    terms = lexical_terms(tokens, language)
+    for spelt in spellings:
+        for name in (language, *own):
+            for term, other in zip(terms, lexical_terms(spelt, name), strict=False):
+                if other != term:
+                    forms.setdefault(term, set()).add(other)
+    return forms
+
+
+def _known_pairs(terms: Sequence[str], search: WordSearch) -> dict[str, float]:
+    """Drop pairs of characters that no chunk holds, and that are no words of their own.
+
+    Such a pair overlaps one that is held, so it is mostly the end of one word and the beginning of
+    another; or it holds a character of grammar.
+    """
+    dropped = set()
+    for before, pair, after in zip(["", *terms], terms, [*terms[1:], ""], strict=False):
+        if len(pair) > 1 and not pair.isascii() and not search.frequency(pair):
+            is_beside = (before[-1:] == pair[0] and search.frequency(before)) or (
+                after[:1] == pair[-1] and search.frequency(after)
+            )
+            if is_beside or (len(pair) == 2 and _GRAMMAR.search(pair)):
+                dropped.add(pair)
+    left = {word: weight for word, weight in search.weights.items() if word not in dropped}
+    return left or dict(search.weights)
 
 
 def weigh_compounds(

@@ -25,8 +25,6 @@ from hebbgraph.store.terms import Term, find_terms, terms_by_id
 from hebbgraph.terms import Role, TermKind
 from hebbgraph.text.tokens import phrase_key
 
-__all__ = ["Snapshot"]
-
 #: A phrase of more than one in this many chunks tells nothing apart, in a corpus of more than
 #: _COMMON_SHARE * _COMMON_MIN chunks.
 _COMMON_SHARE, _COMMON_MIN = 4, 20
@@ -216,10 +214,6 @@ class Snapshot:
             return dict.fromkeys(missing, EMPTY) | found
 
         return self.cache.known("postings", terms, read, 400)
-
-    def is_cached(self, term: int) -> bool:
-        """Return whether the postings of a term are in memory."""
-        return term in self.cache.tables["postings"]
 
     def ids(self, rows: IntArray) -> dict[int, str]:
         """Return the ids of chunks."""

@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 
 from hebbgraph.errors import ParameterError
 from hebbgraph.filters import Rows
-from hebbgraph.formulas.activation import Activation, SpreadingParameters, spread
+from hebbgraph.formulas.activation import Activation, spread
 from hebbgraph.formulas.confidence import NOTHING_KNOWN
 from hebbgraph.formulas.evidence import Evidence
 from hebbgraph.formulas.fitting import Trust
 from hebbgraph.formulas.paths import Path, PathNode
+from hebbgraph.formulas.spreading_step import SpreadingParameters
 from hebbgraph.learning.fitting import read_trust
 from hebbgraph.learning.lessons import path_cues, question_cues, question_key
 from hebbgraph.learning.memory import add_memory, remember
@@ -31,8 +32,6 @@ from hebbgraph.recall.question import Question
 from hebbgraph.recall.snapshot import Snapshot
 from hebbgraph.records import Recall
 from hebbgraph.settings import Settings
-
-__all__ = ["RankStep", "Ranking", "Request", "Spreading", "Strategy", "named_strategy"]
 
 _GROUP = "hebbgraph.strategies"
 #: Least confidence if the question names the subject of a chunk, answered or not.
@@ -190,8 +189,6 @@ def _spread(request: Request) -> Activation:
         parameters=SpreadingParameters(graph_weight=request.shares[1]),
         allowed=request.allowed,
         cue_trust=np.array([question.trust.get(cue.id, 1.0) for cue in known]),
-        confidence=evidence.confidence,
-        share_held=evidence.share_held,
     )
     return show_named(activation, request.snapshot, question)
 

@@ -10,87 +10,101 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
+from itertools import chain
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.arrays import Allowed, BoolArray, IntArray, highest, is_in_sorted
+from hebbgraph.arrays import DECIMALS, Allowed, BoolArray, IntArray, highest, is_in_sorted
 from hebbgraph.errors import DamagedIndexError
 from hebbgraph.formulas.bm25 import K1, idf, length_norms, term_scores
 from hebbgraph.recall.snapshot import Snapshot
-from hebbgraph.store.postings import Postings
+from hebbgraph.store.postings import Postings, united
 from hebbgraph.store.terms import Term
 from hebbgraph.terms import TermKind
 
-__all__ = ["WordSearch", "first_by_id"]
-
 #: Words of more chunks than this are read block by block, if few chunks are still looked up.
 _COMMON = 8192
-#: Scores are compared to this many decimals, so that the order of sums does not matter.
-DECIMALS = 9
 #: Scores that differ by less may be equal once they are rounded.
 _MARGIN = 1e-6
+_Forms: TypeAlias = Mapping[str, Collection[str]]
+_NO_FORMS: _Forms = {}
 
 
 class WordSearch:
-    """Finds the chunks that hold the words of a question, which have weights in it."""
+    """Finds the chunks that hold the words of a question, which have weights in it.
 
-    def __init__(self, snapshot: Snapshot, weights: Mapping[str, float]) -> None:
+    ``forms`` are other terms of the same word, by word. A chunk that holds one of these holds the
+    word, as often as the most frequent one.
+    """
+
+    def __init__(
+        self, snapshot: Snapshot, weights: Mapping[str, float], forms: _Forms = _NO_FORMS
+    ) -> None:
         self.snapshot = snapshot
         self.weights = weights
-        self.terms = snapshot.find(TermKind.WORD, list(weights))
+        keys = {word: [word, *forms.get(word, ())] for word in weights}
+        found = snapshot.find(TermKind.WORD, list(dict.fromkeys(chain(*keys.values()))))
+        held = {word: [found[key] for key in some if key in found] for word, some in keys.items()}
+        self.terms = {word: terms for word, terms in held.items() if terms}
 
     def frequency(self, word: str) -> int:
-        """Return the number of chunks that hold a word."""
-        return self.terms[word].df if word in self.terms else 0
+        """Return the number of chunks that hold a word, by its most frequent form."""
+        return max((term.df for term in self.terms.get(word, ())), default=0)
 
     def holders(self, word: str) -> IntArray:
         """Return the chunks that hold a word, ascending."""
-        if word not in self.terms:
-            return np.empty(0, np.int64)
-        term = self.terms[word].id
-        return self.snapshot.postings([term])[term].rows
+        return self._read([word])[word].rows if word in self.terms else np.empty(0, np.int64)
 
     def holds(self, word: str, rows: IntArray) -> BoolArray:
         """Return which chunks hold a word."""
         if word not in self.terms:
             return np.zeros(len(rows), np.bool_)
-        return is_in_sorted(rows, self._blocks(self.terms[word], rows).rows)
+        return is_in_sorted(rows, self._blocks(word, rows).rows)
 
     def best(
         self, n: int, allowed: Allowed | None = None
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return the n best chunks and their BM25; of equal ones those with the smaller ids."""
-        order = sorted(self.terms, key=lambda word: (self.terms[word].df, word))
+        df = {word: self.frequency(word) for word in self.terms}
+        order = sorted(df, key=lambda word: (df[word], word))
         if not order:
             return np.empty(0, np.int64), np.empty(0)
         weights = {
-            word: self.weights[word] * idf(self.terms[word].df, self.snapshot.n_chunks)
-            for word in order
+            word: self.weights[word] * idf(df[word], self.snapshot.n_chunks) for word in order
         }
         rest = sum(weights.values()) * (K1 + 1)
-        rare = [word for word in order if self.terms[word].df <= _COMMON] or order[:1]
-        read = self.snapshot.postings(self.terms[word].id for word in rare)
+        read = self._read([word for word in order if df[word] <= _COMMON] or order[:1])
         size = max((int(held.rows[-1]) + 1 for held in read.values() if len(held.rows)), default=0)
         seen = _Scores(n, size, self.snapshot.counts.mean_length, allowed)
         for word in order:
-            term, weight = self.terms[word], weights[word]
+            weight = weights[word]
             rest -= weight * (K1 + 1)
-            if term.id not in read and seen.candidates is not None:
-                read[term.id] = self._blocks(term, seen.candidates)
-            elif term.id not in read:
-                read |= self.snapshot.postings([term.id])
-            seen.add(read[term.id], weight)
+            if word not in read and seen.candidates is not None:
+                read[word] = self._blocks(word, seen.candidates)
+            elif word not in read:
+                read |= self._read([word])
+            seen.add(read[word], weight)
             seen.settle(rest)
         rows, scores = seen.result()
         scores = scores.round(DECIMALS)
         best = first_by_id(self.snapshot, rows, scores, n, ordered=False)
         return rows[best], scores[best]
 
-    def _blocks(self, term: Term, rows: IntArray) -> Postings:
-        """Read only the blocks of a term in which some rows would be."""
-        if self.snapshot.is_cached(term.id) or term.df <= _COMMON:
+    def _read(self, words: Sequence[str]) -> dict[str, Postings]:
+        """Read the postings of words."""
+        ids = {word: [term.id for term in self.terms[word]] for word in words}
+        read = self.snapshot.postings(chain.from_iterable(ids.values()))
+        return {word: united([read[id_] for id_ in some]) for word, some in ids.items()}
+
+    def _blocks(self, word: str, rows: IntArray) -> Postings:
+        """Read only the blocks of a word in which some rows would be."""
+        return united([self._blocks_of(term, rows) for term in self.terms[word]])
+
+    def _blocks_of(self, term: Term, rows: IntArray) -> Postings:
+        if term.id in self.snapshot.cache.tables["postings"] or term.df <= _COMMON:
             return self.snapshot.postings([term.id])[term.id]
         session = self.snapshot.session
         places = session.rows(

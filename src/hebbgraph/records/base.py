@@ -14,8 +14,6 @@ from pydantic_core import to_jsonable_python
 
 from hebbgraph.errors import ParameterError
 
-__all__ = ["Record", "check_name", "plain", "storable", "text_digest"]
-
 #: Characters of the id of a chunk, document, recall or actor, and of a namespace.
 MAX_ID = 512
 #: Characters of a chunk's text, which should be a passage, and of its title.

@@ -25,8 +25,6 @@ from hebbgraph.records.base import (
     storable,
 )
 
-__all__ = ["Chunk"]
-
 
 class Chunk(Record):
     """The unit that is retrieved.

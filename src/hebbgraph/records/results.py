@@ -10,19 +10,6 @@ from pydantic import Field, JsonValue
 
 from hebbgraph.records.base import Record
 
-__all__ = [
-    "AddReport",
-    "Cue",
-    "DeleteReport",
-    "Evaluation",
-    "Hit",
-    "Lesson",
-    "Neighbor",
-    "PathStep",
-    "Recall",
-    "Tag",
-]
-
 
 class Cue(Record):
     """A tag that a question names; ``weight`` is ``log(1 + N / df)``."""
@@ -185,9 +172,6 @@ class Recall(Record):
 
     def __len__(self) -> int:
         return len(self.hits)
-
-    def __bool__(self) -> bool:
-        return bool(self.hits)
 
     @overload
     def __getitem__(self, key: int | str) -> Hit: ...

@@ -13,18 +13,6 @@ from hebbgraph.errors import DamagedIndexError
 from hebbgraph.records import Chunk
 from hebbgraph.store.database import Session
 
-__all__ = [
-    "StoredChunk",
-    "chunks_by_id",
-    "chunks_by_row",
-    "comparable",
-    "facts_of",
-    "from_given",
-    "ids_of",
-    "rows_of",
-    "to_given",
-]
-
 Fact: TypeAlias = tuple[str, float | int | None, str | None]
 """Key, number and string; a bool is a number beside the string ``"bool"``."""
 

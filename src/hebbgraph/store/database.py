@@ -15,8 +15,6 @@ from typing import Any, Protocol, TypeVar
 
 from hebbgraph.errors import IndexBusyError
 
-__all__ = ["Cache", "Caches", "Database", "Session", "one_writer", "pages"]
-
 _CACHED_BYTES = 32 << 20
 _Key = TypeVar("_Key", int, str)
 _Value = TypeVar("_Value")

@@ -15,8 +15,6 @@ from contextlib import contextmanager
 from typing import Any
 from weakref import WeakSet
 
-__all__ = ["GATE"]
-
 #: Seconds that a fork waits for transactions of other threads.
 _LONGEST = 60.0
 

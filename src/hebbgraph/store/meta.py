@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from hebbgraph.store.database import Session
 
-__all__ = ["Counts", "read_counts", "read_json", "vector_units", "write_counts", "write_meta"]
-
 #: One unit of a vector's sum. Whole numbers add up to the same in any order.
 VECTOR_UNIT = 2.0**-32
 

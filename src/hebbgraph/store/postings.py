@@ -6,13 +6,13 @@ ascend within a term, over all of its blocks.
 
 New chunks have the highest rows, so their postings are appended to the last block of each term.
 That block is small, so that a chunk costs few bytes a word; once it is full it joins the one
-before.
+before. Learned edges lie in such blocks, too: for each cue the texts that it leads to.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -22,38 +22,10 @@ from numpy.typing import NDArray
 from hebbgraph.arrays import IntArray
 from hebbgraph.store.database import Session
 
-__all__ = [
-    "EMPTY",
-    "Postings",
-    "add_postings",
-    "pack_tags",
-    "portions",
-    "read_postings",
-    "remove_postings",
-    "unpack_tags",
-    "unpack_words",
-]
-
 RECORD = np.dtype([("row", "<i4"), ("number", "u1"), ("role", "u1")])
-_SIZE = RECORD.itemsize
-_BLOCK = 1280  # postings; with its row, a block fills a page of the database
-_TAIL = 256  # postings of a last block that still grows
-_PORTION = 200_000  # postings that are changed together
-
-#: The blocks that may hold rows from the one to the other. A block's ``first`` is a bound: its
-#: first row may have been removed.
-_PLACES = """
-    SELECT term, first, block FROM (SELECT id FROM $term WHERE id = ANY(?)) AS t
-    JOIN $posting ON term = t.id AND first <= ? AND first >=
-    coalesce((SELECT max(first) FROM $posting WHERE term = t.id AND first <= ?), 0)
-    ORDER BY term, first
-"""
-_LAST_TWO = """
-    SELECT term, block, data FROM (SELECT id FROM $term WHERE id = ANY(?)) AS t
-    JOIN $posting ON term = t.id AND first >= (SELECT max(first) FROM $posting WHERE term = t.id
-    AND first < (SELECT max(first) FROM $posting WHERE term = t.id))
-    ORDER BY term, first
-"""
+_BLOCK = 1280  # records; of postings, with its row, a block fills a page of the database
+_TAIL = 256  # records of a last block that still grows
+_PORTION = 200_000  # records that are changed together
 
 
 class Postings(NamedTuple):
@@ -77,6 +49,15 @@ class Postings(NamedTuple):
 EMPTY = Postings.decode(b"")
 
 
+def united(held: Sequence[Postings]) -> Postings:
+    """Return the chunks of any of some terms, each with its highest number."""
+    if len(held) == 1:
+        return held[0]
+    every = Postings(*map(np.concatenate, zip(*held, strict=True)))
+    ordered = every.take(np.lexsort((~every.numbers, every.rows)))
+    return ordered.take(np.unique(ordered.rows, return_index=True)[1])
+
+
 def read_postings(session: Session, terms: Iterable[int]) -> dict[int, Postings]:
     """Return the postings of each term; those that no chunk holds are left out."""
     blocks: dict[int, list[bytes]] = {}
@@ -87,105 +68,136 @@ def read_postings(session: Session, terms: Iterable[int]) -> dict[int, Postings]
     return {term: Postings.decode(b"".join(parts)) for term, parts in blocks.items()}
 
 
+class Blocks:
+    """A table of records by a key and a row, which begins each record; both ascend."""
+
+    def __init__(self, table: str, key: str, keys: str, dtype: np.dtype[np.void]) -> None:
+        self._size, self._dtype = dtype.itemsize, dtype
+        # The blocks that may hold rows from the one to the other. A block's ``first`` is a bound:
+        # its first row may have been removed.
+        self._places = f"""
+            SELECT {key}, first, block FROM ({keys}) AS k
+            JOIN {table} ON {key} = k.id AND first <= ? AND first >=
+            coalesce((SELECT max(first) FROM {table} WHERE {key} = k.id AND first <= ?), 0)
+            ORDER BY {key}, first
+        """
+        self._last_two = f"""
+            SELECT {key}, block, data FROM ({keys}) AS k
+            JOIN {table} ON {key} = k.id AND first >= (SELECT max(first) FROM {table} WHERE
+            {key} = k.id AND first < (SELECT max(first) FROM {table} WHERE {key} = k.id))
+            ORDER BY {key}, first
+        """
+        self._read = f"SELECT block, data FROM {table} WHERE block = ANY(?)"
+        self._update = f"UPDATE {table} SET data = ? WHERE block = ?"
+        self._insert = f"INSERT INTO {table}({key}, first, data) VALUES (?, ?, ?)"
+        self._delete = f"DELETE FROM {table} WHERE block = ANY(?)"
+
+    def add(self, session: Session, keys: IntArray, records: NDArray[np.void]) -> None:
+        """Add records, one for each of some keys; those that are there already are replaced."""
+        order = np.lexsort((records["row"], keys))
+        keys, records = keys[order], records[order]
+        for part in _parts(keys):
+            self._add(session, keys[part], records[part])
+
+    def remove(self, session: Session, keys: IntArray, rows: IntArray) -> None:
+        """Remove records, given by key and row."""
+        order = np.lexsort((rows, keys))
+        keys, rows = keys[order], rows[order]
+        for part in _parts(keys):
+            updated, deleted = [], []
+            gone = rows[part]
+            for _, block, data, start, stop in self._runs(session, keys[part], gone):
+                held = np.frombuffer(data, self._dtype)
+                kept = held[~np.isin(held["row"], gone[start:stop])]
+                if len(kept):
+                    updated.append((kept.tobytes(), block))
+                else:
+                    deleted.append(block)
+            session.many(self._update, updated)
+            session.run(self._delete, deleted)
+
+    def _runs(
+        self, session: Session, keys: IntArray, rows: IntArray
+    ) -> Iterator[tuple[int, int, bytes, int, int]]:
+        """Yield key, block (0 for none), what it holds, start and stop of sorted records in it."""
+        distinct = np.unique(keys)
+        places = session.rows(self._places, distinct.tolist(), int(rows.max()), int(rows.min()))
+        found, firsts, blocks = np.array(places, np.int64).reshape(-1, 3).T
+        # Keys may be too large to stand beside a row in one number; their positions are not.
+        owners, owner = distinct.searchsorted(found), distinct.searchsorted(keys)
+        at = (owners << 32 | firsts).searchsorted(owner << 32 | rows, "right") - 1
+        block = np.zeros(len(keys), np.int64)
+        known = np.append(owners, -1)[at] == owner
+        block[known] = blocks[at[known]]
+        is_next = (np.diff(keys) != 0) | (np.diff(block) != 0)
+        bounds = [0, *(np.flatnonzero(is_next) + 1).tolist(), len(keys)]
+        contents = {0: b"", **dict(session.rows(self._read, np.unique(block).tolist()))}
+        for start, stop in pairwise(bounds):
+            number = int(block[start])
+            yield int(keys[start]), number, contents[number], start, stop
+
+    def _add(self, session: Session, keys: IntArray, records: NDArray[np.void]) -> None:
+        """Add sorted records to the blocks where they belong."""
+        updated: list[tuple[bytes, int]] = []
+        inserted: list[tuple[int, int, bytes]] = []
+        full = []
+        size = self._size
+        rows, encoded = records["row"].tolist(), records.tobytes()
+        for key, block, data, start, stop in self._runs(session, keys, records["row"]):
+            first, new = rows[start], encoded[size * start : size * stop]
+            if first > int.from_bytes(data[-size:][:4], "little"):  # or there is no block
+                if len(data) > size * _TAIL:
+                    block, data = 0, b""
+                if len(data) + len(new) > size * _TAIL:
+                    full.append(key)
+                new = data + new
+            else:
+                new = self._merged(data, records[start:stop])
+            for at in range(0, len(new), size * _BLOCK):
+                part = new[at : at + size * _BLOCK]
+                if at == 0 and block:
+                    updated.append((part, block))
+                else:
+                    inserted.append((key, int.from_bytes(part[:4], "little"), part))
+        session.many(self._update, updated)
+        session.many(self._insert, inserted)
+        if full:
+            self._join_last(session, full)
+
+    def _merged(self, data: bytes, new: NDArray[np.void]) -> bytes:
+        """Return a block with new records, which replace those of equal rows."""
+        held = np.frombuffer(data, self._dtype)
+        both = np.concatenate((held[~np.isin(held["row"], new["row"])], new))
+        return both[both["row"].argsort()].tobytes()
+
+    def _join_last(self, session: Session, keys: Sequence[int]) -> None:
+        """Let the last block of each key join the one before, if they make one block."""
+        updated, deleted = [], []
+        last = session.rows(self._last_two, keys)
+        for (key, block, data), (other, end, more) in pairwise(last):
+            if key == other and len(data) + len(more) <= self._size * _BLOCK:
+                updated.append((data + more, block))
+                deleted.append(end)
+        session.many(self._update, updated)
+        session.run(self._delete, deleted)
+
+
+_POSTINGS = Blocks("$posting", "term", "SELECT id FROM $term WHERE id = ANY(?)", RECORD)
+remove_postings = _POSTINGS.remove
+
+
 def add_postings(session: Session, terms: IntArray, added: Postings) -> None:
     """Add postings, one for each of some terms; those that are there already are replaced."""
-    order = np.lexsort((added.rows, terms))
-    terms = terms[order]
-    records = np.asarray(np.rec.fromarrays(added.take(order), dtype=RECORD))
-    for part in _parts(terms):
-        _add(session, terms[part], records[part])
+    _POSTINGS.add(session, terms, np.asarray(np.rec.fromarrays(added, dtype=RECORD)))
 
 
-def remove_postings(session: Session, terms: IntArray, rows: IntArray) -> None:
-    """Remove postings, given by term and row."""
-    order = np.lexsort((rows, terms))
-    terms, rows = terms[order], rows[order]
-    for part in _parts(terms):
-        updated, deleted = [], []
-        gone = rows[part]
-        for _, block, data, start, stop in _runs(session, terms[part], gone):
-            held = np.frombuffer(data, RECORD)
-            kept = held[~np.isin(held["row"], gone[start:stop])]
-            if len(kept):
-                updated.append((kept.tobytes(), block))
-            else:
-                deleted.append(block)
-        session.many("UPDATE $posting SET data = ? WHERE block = ?", updated)
-        session.run("DELETE FROM $posting WHERE block = ANY(?)", deleted)
-
-
-def _parts(terms: IntArray) -> Iterator[slice]:
-    """Yield portions of sorted terms, equal ones in the same."""
+def _parts(keys: IntArray) -> Iterator[slice]:
+    """Yield portions of sorted keys, equal ones in the same."""
     stop = 0
-    while stop < len(terms):
-        start, last = stop, min(stop + _PORTION, len(terms)) - 1
-        stop = int(terms.searchsorted(terms[last], "right"))
+    while stop < len(keys):
+        start, last = stop, min(stop + _PORTION, len(keys)) - 1
+        stop = int(keys.searchsorted(keys[last], "right"))
         yield slice(start, stop)
-
-
-def _runs(
-    session: Session, terms: IntArray, rows: IntArray
-) -> Iterator[tuple[int, int, bytes, int, int]]:
-    """Yield term, block (0 for none), what it holds, start and stop of sorted postings in it."""
-    span = int(rows.max()), int(rows.min())
-    found = session.rows(_PLACES, np.unique(terms).tolist(), *span)
-    owners, firsts, blocks = np.array([(-1, 0, 0), *found], np.int64).T
-    at = (owners << 32 | firsts).searchsorted(terms.astype(np.int64) << 32 | rows, "right") - 1
-    block = np.where(owners[at] == terms, blocks[at], 0)
-    is_next = (np.diff(terms) != 0) | (np.diff(block) != 0)
-    bounds = [0, *(np.flatnonzero(is_next) + 1).tolist(), len(terms)]
-    sql = "SELECT block, data FROM $posting WHERE block = ANY(?)"
-    contents = {0: b"", **dict(session.rows(sql, np.unique(block).tolist()))}
-    for start, stop in pairwise(bounds):
-        number = int(block[start])
-        yield int(terms[start]), number, contents[number], start, stop
-
-
-def _add(session: Session, terms: IntArray, records: NDArray[np.void]) -> None:
-    """Add sorted postings to the blocks where they belong."""
-    updated: list[tuple[bytes, int]] = []
-    inserted: list[tuple[int, int, bytes]] = []
-    full = []
-    rows, encoded = records["row"].tolist(), records.tobytes()
-    for term, block, data, start, stop in _runs(session, terms, records["row"]):
-        first, new = rows[start], encoded[_SIZE * start : _SIZE * stop]
-        if first > int.from_bytes(data[-_SIZE:][:4], "little"):  # or there is no block
-            if len(data) > _SIZE * _TAIL:
-                block, data = 0, b""
-            if len(data) + len(new) > _SIZE * _TAIL:
-                full.append(term)
-            new = data + new
-        else:
-            new = _merged(data, records[start:stop])
-        for at in range(0, len(new), _SIZE * _BLOCK):
-            part = new[at : at + _SIZE * _BLOCK]
-            if at == 0 and block:
-                updated.append((part, block))
-            else:
-                inserted.append((term, int.from_bytes(part[:4], "little"), part))
-    session.many("UPDATE $posting SET data = ? WHERE block = ?", updated)
-    session.many("INSERT INTO $posting(term, first, data) VALUES (?, ?, ?)", inserted)
-    if full:
-        _join_last(session, full)
-
-
-def _merged(data: bytes, new: NDArray[np.void]) -> bytes:
-    """Return a block with new postings, which replace those of equal rows."""
-    held = np.frombuffer(data, RECORD)
-    both = np.concatenate((held[~np.isin(held["row"], new["row"])], new))
-    return both[both["row"].argsort()].tobytes()
-
-
-def _join_last(session: Session, terms: Sequence[int]) -> None:
-    """Let the last block of each term join the one before, if they make one block."""
-    updated, deleted = [], []
-    last = session.rows(_LAST_TWO, terms)
-    for (term, block, data), (other, end, more) in pairwise(last):
-        if term == other and len(data) + len(more) <= _SIZE * _BLOCK:
-            updated.append((data + more, block))
-            deleted.append(end)
-    session.many("UPDATE $posting SET data = ? WHERE block = ?", updated)
-    session.run("DELETE FROM $posting WHERE block = ANY(?)", deleted)
 
 
 def portions(values: list[Any], size: int) -> Iterator[list[Any]]:
@@ -194,10 +206,16 @@ def portions(values: list[Any], size: int) -> Iterator[list[Any]]:
         yield values[start : start + size]
 
 
-def pack_tags(roles: Mapping[int, int]) -> bytes:
-    """Return the roles of a chunk's tags as the column ``tags`` holds them."""
-    terms = sorted(roles)
-    return struct.pack(f"<{len(terms)}i", *terms) + bytes(roles[term] for term in terms)
+def pack_pairs(pairs: Sequence[tuple[int, int]]) -> bytes:
+    """Return terms, each with a role or the code of a proposal, as a column of bytes."""
+    terms, codes = zip(*pairs, strict=True) if pairs else ((), ())
+    return struct.pack(f"<{len(terms)}i", *terms) + bytes(codes)
+
+
+def unpack_pairs(data: bytes) -> list[tuple[int, int]]:
+    """Return the pairs of a column ``tags`` or ``proposed``."""
+    terms, codes = unpack_tags(data)
+    return list(zip(terms.tolist(), codes.tolist(), strict=True))
 
 
 def unpack_tags(data: bytes) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:

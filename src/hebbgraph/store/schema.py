@@ -6,8 +6,6 @@
 
 from __future__ import annotations
 
-__all__ = ["LONG", "SCHEMA_VERSION", "TABLES", "TEXT_VERSION", "create_statements"]
-
 SCHEMA_VERSION = 1
 #: The rules by which texts become terms. Increase it with each rule that changes.
 TEXT_VERSION = 2
@@ -55,8 +53,7 @@ CREATE TABLE $taught(
     vector_square {number} NOT NULL, cues {blob} NOT NULL, vector {blob} NOT NULL);
 CREATE UNIQUE INDEX $$taught_digest ON $taught(digest, kind);
 CREATE TABLE $learned(
-    block {id}, cue BIGINT NOT NULL, first BIGINT NOT NULL, n BIGINT NOT NULL,
-    data {blob} NOT NULL);
+    block {id}, cue BIGINT NOT NULL, first BIGINT NOT NULL, data {blob} NOT NULL);
 CREATE UNIQUE INDEX $$learned_first ON $learned(cue, first);
 CREATE TABLE $answered(
     question_key {exact} NOT NULL, digest {exact} NOT NULL, belief {number} NOT NULL,

@@ -32,8 +32,6 @@ from hebbgraph.store.database import Session, one_writer
 from hebbgraph.store.forks import GATE
 from hebbgraph.store.schema import create_statements
 
-__all__ = ["SQLiteDatabase"]
-
 _TYPES = {
     "id": "INTEGER PRIMARY KEY AUTOINCREMENT",
     "blob": "BLOB",

@@ -11,17 +11,6 @@ from hebbgraph.arrays import IntArray
 from hebbgraph.store.database import Session
 from hebbgraph.terms import TermKind
 
-__all__ = [
-    "CAPITAL_WORTH",
-    "TITLE_WORTH",
-    "Term",
-    "count_held",
-    "drop_unused",
-    "find_terms",
-    "number_terms",
-    "terms_by_id",
-]
-
 #: A phrase is known once this many chunks propose it.
 MIN_PROPOSALS = 2
 

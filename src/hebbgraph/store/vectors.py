@@ -26,13 +26,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.arrays import BoolArray, FloatArray, IntArray, highest, places_in
+from hebbgraph.arrays import BoolArray, IntArray, highest, places_in
 from hebbgraph.errors import DamagedIndexError
 from hebbgraph.store.database import Database, Session, pages
 from hebbgraph.store.forks import GATE
 from hebbgraph.store.meta import read_counts, read_json
-
-__all__ = ["ExactSearch", "VectorCache"]
 
 logger = logging.getLogger(__name__)
 
@@ -40,7 +38,6 @@ _HEADER = 4096  # bytes
 _MAGIC = "hebbgraph vectors 1"
 #: The file is written anew when more embeddings than this, and than a share, lie outside of it.
 _FEW, _SHARE = 2000, 8
-_BLOCK = 1 << 16  # rows of a product, which then fit into little memory
 
 
 class _Records(NamedTuple):
@@ -79,7 +76,8 @@ class ExactSearch:
         """Return the nearest rows and their cosines, nearest first, with all ties of the last."""
         rows = np.concatenate([part.rows for part in self._parts])
         stamps = np.concatenate([part.stamps for part in self._parts])
-        scores = np.concatenate([_products(part.vectors, vector) for part in self._parts])
+        # One row at a time, so that no order matters, and nothing is copied.
+        scores = np.concatenate([np.vecdot(part.vectors, vector) for part in self._parts])
         if allowed is not None:
             keep = np.flatnonzero(allowed(rows))
             rows, scores, stamps = rows[keep], scores[keep], stamps[keep]
@@ -100,7 +98,7 @@ class ExactSearch:
         result = np.full(len(rows), np.nan)
         for part in self._parts:
             at, known = places_in(part.rows, rows)
-            result[known] = _products(part.vectors[at[known]], vector)
+            result[known] = np.vecdot(part.vectors[at[known]], vector)
         return result
 
     def _alive(self, rows: IntArray, stamps: IntArray) -> BoolArray:
@@ -317,12 +315,3 @@ def _overwrite(records: _Records, at: IntArray) -> None:
         column[at] = 0
         if isinstance(column, np.memmap):
             column.flush()
-
-
-def _products(matrix: FloatArray, vector: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the inner product of each row; one row at a time, so that no order matters."""
-    result = np.empty(len(matrix), np.float32)
-    for start in range(0, len(matrix), _BLOCK):
-        part = slice(start, start + _BLOCK)
-        np.vecdot(matrix[part], vector, out=result[part])
-    return result

@@ -10,7 +10,7 @@ from hebbgraph.text.characters import fold
 from hebbgraph.text.definitions import subjects
 from hebbgraph.text.names import UNIT_KEYS, Kind, add_names
 from hebbgraph.text.salience import spaced_terms, unspaced_names, unspaced_terms
-from hebbgraph.text.shapes import ShapedText, dominant_language, is_english, shape_text
+from hebbgraph.text.shapes import ShapedText, is_english, languages_of, shape_text
 from hebbgraph.text.syllables import SYLLABIC, is_syllabic
 from hebbgraph.text.tokens import WORD_LISTS, phrase_key
 
@@ -22,7 +22,6 @@ FEW_NAMES = 3
 #: Maximal number of names and codes per chunk; keeps huge listings out of the vocabulary.
 MAX_NAMES = 1000
 
-_LANGUAGE_SAMPLE_WORDS = 200  # leading words from which the language is guessed
 _PARENTHESIS = re.compile(r"[(\[（【][^()\[\]（）【】]*[)\]）】]")
 _BRACKET = re.compile(r"[(\[（【]")
 _COMMA = re.compile("[,，、]")
@@ -108,8 +107,10 @@ def _shaped(text: str) -> tuple[str, ShapedText]:
     if is_syllabic(text):
         return SYLLABIC, shape_text(text, SYLLABIC)
     shaped = shape_text(text, "english")
-    language = dominant_language(shaped.units[:_LANGUAGE_SAMPLE_WORDS])
-    return language, shaped if language == "english" else shape_text(text, language)
+    language = next(iter(languages_of(shaped.units, text)), "")
+    if language == "english" or language not in WORD_LISTS["copulas"]:
+        return "english", shaped
+    return language, shape_text(text, language)
 
 
 def _titles_and_given(

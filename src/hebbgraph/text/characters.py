@@ -15,6 +15,7 @@ _LETTERS = {
     "ё": "е", "ѐ": "е", "ѝ": "и",
     # Arabic alef with hamza, madda or wasla; alef maqsura and Farsi yeh; Persian keheh.
     "أ": "ا", "إ": "ا", "آ": "ا", "ٱ": "ا", "ى": "ي", "ی": "ي", "ک": "ك", "ـ": "",
+    "ۀ": "ه", "ۂ": "ه", "ھ": "ه", "ہ": "ه", "ە": "ه",
 }  # fmt: skip
 _PUNCTUATION = {
     **dict.fromkeys("’‘‛ʼʻʽʹ′׳״", "'"),
@@ -27,6 +28,8 @@ _OPTIONAL_MARKS = (
     (0xFE20, 0xFE2F), (0xE0100, 0xE01EF), (0x0483, 0x0489), (0x0591, 0x05C7), (0x0610, 0x061A),
     (0x064B, 0x065F), (0x0670, 0x0670), (0x06D6, 0x06ED),
 )  # fmt: skip
+#: In Arabic script it divides the parts of a word, which some write with a space.
+_NON_JOINER = regex.compile(r"(?<=\p{Arabic})\u200c+(?=\p{Arabic})")
 _VULGAR_FRACTION = re.compile("(?=[¼-¾⅐-⅞↉])")
 
 
@@ -77,6 +80,8 @@ def fold(text: str) -> str:
     """
     if text.isascii():
         return text.lower()
+    if "\u200c" in text:
+        text = _NON_JOINER.sub(" ", text)
     text = _VULGAR_FRACTION.sub(" ", text)  # or NFKC would turn "6½" into "61/2"
     text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     # Dropping an invisible character can bring a letter and its mark together.

@@ -16,13 +16,18 @@ from itertools import chain
 from typing import Any
 from urllib.parse import unquote
 
+import Stemmer
+
 from hebbgraph.text.compounds import compounds
-from hebbgraph.text.syllables import is_syllabic, syllabic_terms
-from hebbgraph.text.tokens import lexical_terms, tokenize
+from hebbgraph.text.shapes import languages_of
+from hebbgraph.text.syllables import SYLLABIC, is_syllabic, syllabic_terms
+from hebbgraph.text.tokens import AUTO, lexical_terms, tokenize
 
 __all__ = [
     "SEARCHED_FIELDS",
+    "STEMMED",
     "join_tokens",
+    "label",
     "searched_text",
     "text_words",
     "tokenize_texts",
@@ -119,15 +124,40 @@ def text_words(
 
     The words of compounds that tokens lack are added, and for Vietnamese, syllables with marks.
 
+    If texts have each their own language, words are stemmed as English, so that every phrase is
+    found, and again in the language of the text; a label says which one that is.
+
     >>> text_words(tokenize_texts("Chợ", "Bạn bán."), "Chợ", "Bạn bán.", "english")
     (Counter({'ban': 2, 'cho': 1, 'chợ': 1, 'bạn': 1, 'bán': 1, 'chợ_bạn': 1, 'bạn_bán': 1}), 3)
+    >>> list(text_words([["il", "ponte", "di", "brooklyn"]], "", "Il ponte di Brooklyn", AUTO)[0])
+    ['il', 'pont', 'di', 'brooklyn', 'language:italian']
     """
     words = Counter(chain.from_iterable(lexical_terms(part, language) for part in tokens))
     length = words.total()
     both = f"{title}\n\n{text}" if title and text else title or text
+    spoken: list[str] = []
+    if is_syllabic(both):
+        spoken = [SYLLABIC]
+    elif language == AUTO:
+        spoken = languages_of(chain.from_iterable(tokens), both)
+    if language == AUTO and spoken != ["english"]:
+        own = set(words)
+        for name in filter(STEMMED.__contains__, spoken):
+            for part in tokens:
+                words.update(word for word in lexical_terms(part, name) if word not in own)
+        words.update(map(label, spoken))
     added = list(chain.from_iterable((whole, *parts) for whole, parts, _ in compounds(both)))
     for word in lexical_terms(added, language):
         words[word] = words[word] or 1
-    if is_syllabic(both):
+    if spoken == [SYLLABIC]:
         words.update(syllabic_terms(both))
     return words, length
+
+
+#: Languages that have a stemmer of their own.
+STEMMED = frozenset(Stemmer.algorithms())
+
+
+def label(language: str) -> str:
+    """Return the word that chunks in a language hold, which no text can contain."""
+    return f"language:{language}"

@@ -6,12 +6,13 @@ import math
 import re
 from collections import Counter
 from functools import cache
-from itertools import islice
+from itertools import chain, islice
 
 from hebbgraph.records.base import MAX_QUESTION
 from hebbgraph.text.compounds import compounds
+from hebbgraph.text.shapes import languages_of
 from hebbgraph.text.syllables import is_syllabic, syllabic_terms
-from hebbgraph.text.tokens import STOP_WORDS, lexical_terms, tokenize, word_set
+from hebbgraph.text.tokens import AUTO, STOP_WORDS, WORD_LISTS, lexical_terms, tokenize, word_set
 
 __all__ = [
     "LIGHT",
@@ -25,7 +26,9 @@ __all__ = [
 
 SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？।؟])|\n+")
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_OTHER_SCRIPTS = ("russian", "greek", "arabic", "hindi")
+_OTHER_SCRIPTS = ("russian", "greek", "arabic", "hindi", "korean", "persian")
+#: What only asks, in scripts without spaces; longer phrases first.
+_ASKING = re.compile("|".join(sorted(WORD_LISTS["asking_unspaced"].split(), key=len)[::-1]))
 _FUNCTION_WORDS = word_set("asking").union(*(STOP_WORDS[name] for name in _OTHER_SCRIPTS))
 
 
@@ -60,10 +63,10 @@ def _asked(tokens: list[str]) -> list[str]:
 
 
 @cache
-def function_words(language: str) -> frozenset[str]:
-    """Return the tokens ignored in a query: function words of English, other scripts, this one."""
-    own = frozenset() if language == "english" else STOP_WORDS.get(language, frozenset())
-    return _FUNCTION_WORDS | own
+def function_words(*languages: str) -> frozenset[str]:
+    """Return the tokens ignored in a query: function words of English, other scripts, these."""
+    own = (STOP_WORDS.get(name, frozenset()) for name in languages if name != "english")
+    return _FUNCTION_WORDS.union(*own)
 
 
 def subject(question: str) -> str:
@@ -101,8 +104,11 @@ def query_terms(query: str, language: str, *, limit: int = 512) -> dict[str, flo
     >>> list(query_terms("Who was it?", "english"))
     ['who', 'was', 'it']
     """
-    ignored = function_words(language)
-    sentences = [_asked(tokenize(sentence)) for sentence in SENTENCE_END.split(query)]
+    asked = query if query.isascii() else _ASKING.sub("\n", query).strip() or query
+    sentences = [_asked(tokenize(part)) for part in SENTENCE_END.split(asked)]
+    tokens = list(chain.from_iterable(sentences))
+    spoken = languages_of(tokens, query) if language == AUTO else [language]
+    ignored = function_words(*spoken)
     counts: Counter[str] = Counter()
     sentence_counts: Counter[str] = Counter()
     content = [[token for token in tokens if token not in ignored] for tokens in sentences]

@@ -18,7 +18,8 @@ of one dictionary lookup per word.
 from __future__ import annotations
 
 import re
-from itertools import chain
+from collections.abc import Iterable
+from itertools import chain, islice
 from typing import NamedTuple
 
 import regex
@@ -28,22 +29,29 @@ from hebbgraph.text.syllables import SYLLABIC, is_function_syllable
 from hebbgraph.text.tokens import (
     ARTICLES,
     MAX_TOKEN_CHARACTERS,
+    STOP_WORDS,
     WORD_LISTS,
     WordCache,
     stop_words,
     tokenize,
     word_set,
-    word_sets,
 )
 
-__all__ = ["FILE_ENDING", "ShapedText", "dominant_language", "is_english", "shape_text"]
+__all__ = [
+    "FILE_ENDING",
+    "ShapedText",
+    "is_english",
+    "languages_of",
+    "shape_text",
+]
 
 _HEADING_CHARACTERS = 60
 
 _ABBREVIATIONS, _LABELS = word_set("abbreviations"), word_set("labels")
 _OPENERS = frozenset(("will", "us", "it", "who"))
 
-_MARKERS = word_sets("markers")
+_MARKERS = word_set("markers")
+_SAMPLE = 200  # tokens by which a text tells its language
 _MIN_MARKERS = 3  # a text with this many distinct markers is English
 _WORDS_PER_MARKER = 20
 
@@ -239,19 +247,36 @@ _ANALYSERS: dict[str, _Analyser] = {}
 def is_english(units: list[str]) -> bool:
     """Return whether a text has function words of English: one if short, else up to three."""
     enough = min(_MIN_MARKERS, 1 + len(units) // _WORDS_PER_MARKER)
-    return len(_MARKERS["english"].intersection(units)) >= enough
+    return len(_MARKERS.intersection(units)) >= enough
 
 
-def dominant_language(tokens: list[str]) -> str:
-    """Guess the language of a text in Latin script by its function words; English when unsure.
+_LISTS = [*STOP_WORDS.items(), *WORD_LISTS["letters"].items()]
+_LANGUAGES = sorted({language for language, _ in _LISTS})
+_INITIALS = frozenset("bcdfghjklmnpqrstvwxz")  # elided words, and variables in code
+_MOST_TIED = 4
+#: The languages that a function word or letter tells, a byte each, so that words add up quickly.
+_TELLS: dict[str, int] = {}
+for _language, _words in _LISTS:
+    for _word in set(_words) - _INITIALS:
+        _TELLS[_word] = _TELLS.get(_word, 0) | 1 << 8 * _LANGUAGES.index(_language)
 
-    >>> dominant_language("der hund und die katze sind nicht im haus".split())
-    'german'
+
+def languages_of(tokens: Iterable[str], text: str) -> list[str]:
+    """Return the language of a text by its function words and letters; several that tie, or none.
+
+    >>> languages_of("wat is de hoogste berg".split(), ""), languages_of(["berg"], "berg")
+    (['dutch'], [])
     """
-    counts = {name: len(markers.intersection(tokens)) for name, markers in _MARKERS.items()}
-    best = max(counts, key=lambda name: counts[name])
-    is_clear = counts["english"] < _MIN_MARKERS and counts[best] > max(1, counts["english"])
-    return best if is_clear else "english"
+    found = set(islice(tokens, _SAMPLE))
+    if not text.isascii():
+        found.update(char for char in set(text[: 10 * _SAMPLE].casefold()) if not char.isascii())
+    told = sum([_TELLS[word] for word in found if word in _TELLS])
+    counts = dict(zip(_LANGUAGES, told.to_bytes(len(_LANGUAGES), "little"), strict=True))
+    most = max(counts.values())
+    if not most or most == counts["english"]:
+        return ["english"] if most else []
+    best = [name for name, n in counts.items() if n == most]
+    return best if len(best) <= _MOST_TIED and most * _WORDS_PER_MARKER >= len(found) else []
 
 
 def _end_lines(text: str) -> str:

@@ -22,6 +22,7 @@ import Stemmer
 from hebbgraph.text.characters import UNSPACED, fold, is_unspaced
 
 __all__ = [
+    "AUTO",
     "MAX_TOKEN_CHARACTERS",
     "STOP_WORDS",
     "WORD_LISTS",
@@ -186,8 +187,19 @@ _SCRIPTS = (
     (0x0900, 0x097F, "hindi"),
 )
 #: In whose place other languages are stemmed that are not in Latin script.
-_SAME_SCRIPT = {"persian": "arabic", "nepali": "hindi"}
+_SAME_SCRIPT = {"nepali": "hindi"}
 _CODE_PART = re.compile(r"[-._&+#]+")
+#: The language of texts that each have their own; their words are stemmed as English, too.
+AUTO = "auto"
+#: What Snowball's stems still have where words are short: "brugg", "stugan", "huset".
+_DOUBLED = re.compile(r"(?<=([^aeiou]))\1$")
+_LEFT_OVER = dict.fromkeys(
+    ("swedish", "danish", "norwegian"), re.compile(r"(?<=\w{3})(?:[ae]n|et|[nt])$")
+) | {"portuguese": re.compile(r"(?<=\w\w)(?:es|[ao])$")}
+#: Last letters of a stem that change: "huis", "huizen"; "lápiz", "lápices"; "actif", "active"
+_LAST = str.maketrans("zcv", "ssf")
+_KOREAN = re.compile("[가-힣]{2,}")
+_KOREAN_ENDING = re.compile(rf"(?<=\w\w)(?:{'|'.join(WORD_LISTS['korean_endings'].split())})$")
 
 
 class _Terms:
@@ -196,7 +208,9 @@ class _Terms:
     def __init__(self, language: str) -> None:
         names = {name: name for _, _, name in _SCRIPTS}
         own = language if language in names else _SAME_SCRIPT.get(language, "english")
-        names[own] = language
+        names[own] = "english" if language == AUTO else language
+        self._is_english = names["english"] == "english"
+        self._left_over = _LEFT_OVER.get(language, _DOUBLED)
         # Snowball stemmers reuse one buffer, hence the lock. Callers cache, so their cache is off.
         self._stemmers: dict[str, Any] = {
             script: Stemmer.Stemmer(name, 0) for script, name in names.items() if language != "none"
@@ -207,6 +221,8 @@ class _Terms:
         """Return the terms of a token; None if they depend on its neighbours."""
         if is_unspaced(token):
             return None
+        if "가" <= token[-1] <= "힣":
+            return _korean_terms(token)
         parts = [part for part in _CODE_PART.split(token) if part]
         if len(parts) < 2 or token[0].isdigit():
             return (_bounded(self._stem(token)),)
@@ -218,10 +234,30 @@ class _Terms:
         code = ord(word[0])
         script = next((name for low, high, name in _SCRIPTS if low <= code <= high), "")
         # Vowel signs of Devanagari are marks, for which isalpha() is False.
+        if script == "arabic" and word.startswith("ال"):  # or the stemmer keeps "ه" for "ة"
+            word = re.sub("ه$", "ة", word)
         if script in self._stemmers and (word.isalpha() or script == "hindi"):
             with self._lock:
-                return self._stemmers[script].stemWord(word) or word
+                stem: str = self._stemmers[script].stemWord(word) or word
+                if script != "english" or self._is_english:
+                    return stem
+                # Without accents, one pass may leave an ending: "fermee", "ferme", "ferm".
+                stem = self._left_over.sub("", self._stemmers[script].stemWord(stem) or stem)
+                return stem[:-1] + stem[-1:].translate(_LAST)
         return word
+
+
+def _korean_terms(word: str) -> tuple[str, ...]:
+    """Return the pairs of syllables of a Korean word without its endings.
+
+    Two syllables may be a word of one with a particle, so the first one is a term of its own.
+    """
+    stem, left = word, ""
+    while stem != left:
+        left, stem = stem, _KOREAN_ENDING.sub("", stem)
+    if len(stem) == 2 and _KOREAN_ENDING.search(f"__{stem[1]}"):
+        return (stem[0], stem)
+    return tuple(map(add, stem, stem[1:])) if _KOREAN.fullmatch(stem) else (stem,)
 
 
 def _bounded(term: str) -> str:
@@ -240,7 +276,8 @@ def lexical_terms(tokens: list[str], language: str = "english") -> list[str]:
     Words are stemmed with the Snowball stemmer of their script: Latin by ``language`` (``"none"``
     for no stemming at all), Cyrillic as Russian, Arabic, Devanagari as Hindi, Greek. A code yields
     itself without hyphens, and its parts. A run of characters of an unspaced script yields its
-    overlapping bigrams; a single character stays as it is.
+    overlapping bigrams, as does a Korean word without its endings; a single character stays as it
+    is.
 
     If ``p`` occurs contiguously in ``t``, and ``p`` neither begins nor ends with a lone unspaced
     character, then ``lexical_terms(p)`` occurs contiguously in ``lexical_terms(t)``.
@@ -272,9 +309,10 @@ def lexical_terms(tokens: list[str], language: str = "english") -> list[str]:
 # -- keys -------------------------------------------------------------------------
 
 
-STOP_WORDS = word_sets("stop_words")
+_STOP_WORDS = word_sets("stop_words")
+STOP_WORDS = _STOP_WORDS | word_sets("function_words")
 _CONTENT_ELSEWHERE = word_set("content_elsewhere") - STOP_WORDS["english"]
-_ANY_LANGUAGE = frozenset().union(*STOP_WORDS.values()) - _CONTENT_ELSEWHERE
+_ANY_LANGUAGE = frozenset().union(*_STOP_WORDS.values()) - _CONTENT_ELSEWHERE
 ARTICLES = frozenset(("the", "a", "an"))
 
 
