@@ -32,8 +32,6 @@ from hebbgraph.store.chunks import comparable
 from hebbgraph.store.database import Session
 from hebbgraph.store.schema import LONG
 
-__all__ = ["Rows", "rows_passing"]
-
 _DEEPEST = 30  # each is two levels of JSON
 _COMPARISONS = {"$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
 _NEGATED = {"$ne": "$eq", "$nin": "$in"}

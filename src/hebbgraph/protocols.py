@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from hebbgraph.records import Chunk
 
-__all__ = ["Closing", "Embedder", "Progress", "Tagger", "VectorSearch"]
-
 
 @runtime_checkable
 class Embedder(Protocol):

@@ -19,8 +19,6 @@ from hebbgraph.store.chunks import loaded
 from hebbgraph.store.meta import write_meta
 from hebbgraph.store.schema import SCHEMA_VERSION, TEXT_VERSION
 
-__all__ = ["HebbianIndex"]
-
 
 class HebbianIndex(Closing, WritingVerbs, AskingVerbs, TeachingVerbs):
     """A retriever's index: chunks, their words and tags, and what was learned about them.

@@ -153,10 +153,7 @@ class _Scores:
             raise DamagedIndexError("postings are out of order; call rebuild()") from error
 
     def settle(self, rest: float) -> None:
-        """Drop the chunks that cannot get among the first n by words worth ``rest`` together.
-
-        The n-th highest score is at least that of the chunks of one word.
-        """
+        """Drop the chunks that cannot get among the first n by words worth ``rest`` together."""
         among = self._sample if self.candidates is None else self.candidates
         if len(among) < self._n:
             return

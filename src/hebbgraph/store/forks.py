@@ -20,11 +20,7 @@ _LONGEST = 60.0
 
 
 class _Gate:
-    """Lets transactions pass, but none while the process forks.
-
-    Passing takes no lock, for which all threads would queue: each notes itself, then looks whether
-    the gate is open, while a fork shuts it, then looks who is inside.
-    """
+    """Lets transactions pass, but none while the process forks; passing takes no lock."""
 
     def __init__(self) -> None:
         self._databases: WeakSet[Any] = WeakSet()

@@ -31,11 +31,7 @@ _NOT_LATIN = re.compile("[^\\W\\d_\\u0041-\\u024f\\u1e00-\\u1eff]")
 
 
 def _title_keys(title: str) -> Iterator[str]:
-    """Yield the keys of a title: whole, without parentheses, and up to the first comma.
-
-    "Paris" names "Paris, Texas", but not "Paris, Troilus and Helen": no list is about its first
-    part alone.
-    """
+    """Yield the keys of a title: whole, without parentheses, and up to a comma if it is no list."""
     yield phrase_key(title)
     bare = _PARENTHESIS.sub(" ", title) if _BRACKET.search(title) else title
     if bare != title:

@@ -29,10 +29,7 @@ _SUFFIXES = frozenset(("jr", "sr"))
 
 
 def _defining_verb(shaped: ShapedText, stop: int, language: str) -> int | None:
-    """Return the position of the verb that defines the leading name, which ends at ``stop``.
-
-    None if the first sentence has no form of *to be* before an article, outside of brackets.
-    """
+    """Return the position of the form of *to be* before an article that defines a leading name."""
     copulas, articles = _COPULAS.get(language, ()), _ARTICLES.get(language, ())
     units, shape = shaped
     inside = False
