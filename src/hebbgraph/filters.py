@@ -29,8 +29,7 @@ from hebbgraph.arrays import BoolArray, IntArray, is_in_sorted
 from hebbgraph.errors import FilterError
 from hebbgraph.records import plain, storable
 from hebbgraph.store.chunks import comparable
-from hebbgraph.store.database import Session
-from hebbgraph.store.schema import LONG
+from hebbgraph.store.database import LONG, Session
 
 _DEEPEST = 30  # each is two levels of JSON
 _COMPARISONS = {"$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}

@@ -1,8 +1,7 @@
 """One database a namespace: what its tables hold, and how they are read and changed.
 
 =============== =====================================================================
-``schema``      the tables
-``database``    what both databases offer, and one dialect of SQL for both
+``database``    what both databases offer: tables, and one dialect of SQL for both
 ``sqlite``      a namespace as a file; ``forks`` keeps it safe when a process forks
 ``postgres``    a namespace as a schema; connections and values in ``postgres_server``
 ``meta``        settings, versions, counts

@@ -28,9 +28,8 @@ from hebbgraph.errors import (
     ReadOnlyIndexError,
     StorageError,
 )
-from hebbgraph.store.database import Session, one_writer
+from hebbgraph.store.database import Session, create_statements, one_writer
 from hebbgraph.store.forks import GATE
-from hebbgraph.store.schema import create_statements
 
 _TYPES = {
     "id": "INTEGER PRIMARY KEY AUTOINCREMENT",
