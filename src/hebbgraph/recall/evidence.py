@@ -24,9 +24,9 @@ from hebbgraph.formulas.confidence import (
     share_held,
 )
 from hebbgraph.formulas.evidence import Evidence, fuse
-from hebbgraph.protocols import VectorSearch
 from hebbgraph.recall.question import Question
 from hebbgraph.recall.snapshot import Snapshot
+from hebbgraph.store.vectors import ExactSearch
 from hebbgraph.terms import TermKind
 from hebbgraph.text.query import is_code, query_terms
 from hebbgraph.text.references import place_name
@@ -45,7 +45,7 @@ def direct_evidence(
     question: Question,
     *,
     share: float,
-    vectors: VectorSearch | None,
+    vectors: ExactSearch | None,
     allowed: Rows | None,
     language: str,
 ) -> Evidence:

@@ -58,7 +58,7 @@ class _State(NamedTuple):
 
 
 class ExactSearch:
-    """Exact search for one recall; see :class:`hebbgraph.protocols.VectorSearch`.
+    """Exact search for one recall, in the state that its transaction sees.
 
     With ``all_alive``, every record is of a chunk that the transaction sees. With an approximate
     search beside it, that chooses among the records of the file where no filter does.
@@ -229,9 +229,8 @@ class VectorCache:
         known = np.array(session.rows("SELECT row, stamp, seq FROM $embedding"), np.int64)
         rows, stamps, _ = known[known[:, 2] <= state.head[0]].T
         at, held = places_in(state.base.rows, rows)
-        if not (held.all() and self._is_history(session, state)):
-            return empty
-        if (state.base.stamps[at] != stamps).any():
+        is_same = held.all() and (state.base.stamps[at] == stamps).all()
+        if not (is_same and self._is_history(session, state)):
             return empty
         if len(rows) < len(state.base.rows):  # who deleted the others may not have come to it
             dead = np.delete(np.arange(len(state.base.rows)), at)
