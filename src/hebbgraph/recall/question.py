@@ -170,8 +170,6 @@ def _forms(snapshot: Snapshot, tokens: list[str], text: str, language: str) -> d
         enough = {name for name, n in df.items() if n * _FEW >= snapshot.n_chunks}
         own = df.keys() & set(spoken) or enough
     forms: dict[str, set[str]] = {}
-    if not own and len(spellings) == 1:
-        return forms
     terms = lexical_terms(tokens, language)
     for spelt in spellings:
         for name in (language, *own):

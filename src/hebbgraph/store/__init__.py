@@ -16,6 +16,7 @@ The package itself says which database a path or URL and a namespace mean.
 
 from __future__ import annotations
 
+from contextlib import closing
 from hashlib import blake2b
 from pathlib import Path
 from urllib.parse import quote, unquote
@@ -92,9 +93,6 @@ def _namespace_of(path: Path) -> str:
     name = path.name.removesuffix(_SUFFIX)
     if "%23" not in name or len(name) < _LONGEST - 40:
         return unquote(name)
-    database = SQLiteDatabase(path, wait=1.0, read_only=True)
-    try:
-        with database.read() as session:
-            return session.meta.get("namespace", unquote(name))
-    finally:
-        database.close()
+    opened = closing(SQLiteDatabase(path, wait=1.0, read_only=True))
+    with opened as database, database.read() as session:
+        return session.meta.get("namespace", unquote(name))

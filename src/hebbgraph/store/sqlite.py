@@ -122,7 +122,7 @@ class SQLiteDatabase:
             self._memory = self._connect(":memory:")
         elif not path.exists() and read_only:
             raise NotFoundError(f"there is no index at {path}; check the path, or open it to write")
-        GATE.watch(self)
+        GATE.databases.add(self)
         self._create()
 
     # -- connections ----------------------------------------------------------------

@@ -317,9 +317,8 @@ def _write(path: Path, session: Session, head: tuple[int, int], n: int, dimensio
             if isinstance(column, np.memmap):
                 column.flush()
         os.replace(name, path)
-    except BaseException:
+    finally:
         Path(name).unlink(missing_ok=True)
-        raise
 
 
 def _open(path: Path, *, writable: bool = False) -> _State | None:

@@ -25,7 +25,6 @@ FEW_NAMES = 3
 MAX_NAMES = 1000
 
 _PARENTHESIS = re.compile(r"[(\[（【][^()\[\]（）【】]*[)\]）】]")
-_BRACKET = re.compile(r"[(\[（【]")
 _COMMA = re.compile("[,，、]")
 #: In a list, but hardly in what tells a name from others like it.
 _AND = re.compile(rf"\b(?:{'|'.join(WORD_LISTS['conjunctions'].split())})\b")
@@ -37,7 +36,7 @@ _NOT_LATIN = re.compile("[^\\W\\d_\\u0041-\\u024f\\u1e00-\\u1eff]")
 def _title_keys(title: str) -> Iterator[str]:
     """Yield the keys of a title: whole, without parentheses, and up to a comma if it is no list."""
     yield phrase_key(title)
-    bare = _PARENTHESIS.sub(" ", title) if _BRACKET.search(title) else title
+    bare = _PARENTHESIS.sub(" ", title)
     if bare != title:
         yield phrase_key(bare)
     name, *qualifier = _COMMA.split(bare, maxsplit=1)
