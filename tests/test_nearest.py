@@ -64,6 +64,8 @@ def test_nearly_all_of_the_nearest_are_found(tmp_path: Path) -> None:
             vector = _EMBEDDER.vector(str(n))
             hits = [one.recall("?", vector=vector, where=where).hits for one in (index, exact)]
             assert hits[0] == hits[1]
+        _add(index, 3000, 3200)
+        assert _found(index, 3199)[0][0] == "c3199"
         assert_sound(index)
 
 

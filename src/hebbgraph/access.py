@@ -26,19 +26,6 @@ from hebbgraph.protocols import Tagger
 from hebbgraph.records import Recall
 from hebbgraph.settings import Settings
 
-__all__ = [
-    "Actor",
-    "Fields",
-    "Namespaces",
-    "OpenOptions",
-    "Tenant",
-    "actor_of",
-    "fields_of",
-    "is_empty",
-    "joined",
-    "ruled",
-]
-
 #: The field of a request that names its actor.
 USER = "user_id"
 Fields: TypeAlias = Mapping[str, Any]

@@ -17,10 +17,10 @@ element; ``$ne`` and ``$nin`` hold if they hold for all, and for chunks without 
 from __future__ import annotations
 
 import operator
-import reprlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import reduce
+from reprlib import repr as _brief
 from typing import Any
 
 import numpy as np
@@ -29,10 +29,7 @@ from hebbgraph.arrays import BoolArray, IntArray, is_in_sorted
 from hebbgraph.errors import FilterError
 from hebbgraph.records import plain, storable
 from hebbgraph.store.chunks import comparable
-from hebbgraph.store.database import Session
-from hebbgraph.store.schema import LONG
-
-__all__ = ["Rows", "rows_passing"]
+from hebbgraph.store.database import LONG, Session
 
 _DEEPEST = 30  # each is two levels of JSON
 _COMPARISONS = {"$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
@@ -42,7 +39,6 @@ _OPERATORS = (
     "$eq $ne $gt $gte $lt $lte $in $nin $exists $contains $any $all $text_match "
     "$text_match_insensitive $is_empty"
 )
-_brief = reprlib.repr
 
 
 @dataclass(frozen=True, eq=False)

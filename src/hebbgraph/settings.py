@@ -11,8 +11,6 @@ from hebbgraph.errors import ParameterError
 from hebbgraph.text.context import SEARCHED_FIELDS
 from hebbgraph.text.tokens import AUTO
 
-__all__ = ["Settings"]
-
 
 class Settings(BaseModel):
     """How an index is built and read.

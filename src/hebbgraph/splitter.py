@@ -19,8 +19,6 @@ from hebbgraph.records import Chunk, storable
 from hebbgraph.records.base import MAX_ADDRESS, MAX_ADDRESSES, MAX_REFERENCES, MAX_TITLE
 from hebbgraph.text.blocks import Page, Section, Span, count_tokens, cut
 
-__all__ = ["Splitter"]
-
 _DATA = r"data:\w+/[^\s\"'()<>]{64,}+"
 #: A data URI with the markup around it, or long base64 on one line or many.
 _BLOB = re.compile(

@@ -10,8 +10,6 @@ from hebbgraph.errors import TaggingError, check_whole
 from hebbgraph.records import Chunk
 from hebbgraph.records.base import MAX_TAGS
 
-__all__ = ["LLMTagger"]
-
 _PROMPT = """\
 You tag texts for a search index. A tag is a short phrase, one to four words: a person, place, \
 organisation, work, event, or technical term. Prefer specific names to generic words. {task}

@@ -15,7 +15,7 @@ from hebbgraph.ingest.writing import write_derived
 from hebbgraph.records import text_digest
 from hebbgraph.settings import Settings
 from hebbgraph.store.chunks import chunks_by_row, to_given
-from hebbgraph.store.database import Session, pages
+from hebbgraph.store.database import TEXT_VERSION, Session, pages
 from hebbgraph.store.meta import (
     Counts,
     read_counts,
@@ -25,7 +25,6 @@ from hebbgraph.store.meta import (
     write_meta,
 )
 from hebbgraph.store.postings import unpack_tags, unpack_words
-from hebbgraph.store.schema import TEXT_VERSION
 from hebbgraph.terms import TermKind
 from hebbgraph.text.context import label
 

@@ -200,7 +200,7 @@ class _Reader:
     def __init__(self, shown: Shown, passages: Iterable[PassageLike], denials: Denials) -> None:
         self._shown = shown
         self._known = {*shown.keys, *shown.ambiguous}
-        self._texts = [(p.id, _squashed(p.text)) for p in passages if p.id in shown.ids]
+        self._texts = [(p.id, " ".join(p.text.split())) for p in passages if p.id in shown.ids]
         self._denials = denials
         self.cited: dict[str, None] = {}
         self.unknown: dict[str, None] = {}
@@ -261,7 +261,8 @@ class _Reader:
 
     def _quoting(self, quote: Any) -> list[str]:
         """Return the shown chunks whose text holds a quotation, whatever its white space."""
-        wanted = _squashed(quote[:2_000]).strip(" .…\"'“”«»") if isinstance(quote, str) else ""
+        words = quote[:2_000].split() if isinstance(quote, str) else []
+        wanted = " ".join(words).strip(" .…\"'“”«»")
         return [id_ for id_, text in self._texts if len(wanted) >= _SHORTEST and wanted in text]
 
     # -- structured answers -----------------------------------------------------------
@@ -344,7 +345,3 @@ def _json(text: str) -> Any:
 
 def _folded(name: object) -> str:
     return str(name).replace("_", "").replace("-", "").lower()
-
-
-def _squashed(text: str) -> str:
-    return " ".join(text.split())

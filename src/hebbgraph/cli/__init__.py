@@ -37,8 +37,6 @@ from hebbgraph.errors import HebbgraphError, NotFoundError, ParameterError, Stor
 from hebbgraph.recall.strategies import NO_CUE
 from hebbgraph.store import MEMORY
 
-__all__ = ["main"]
-
 #: Commands of other distributions: the extra that brings them, and what they do.
 _ELSEWHERE = {
     "serve": ("server", "Serve an index: a page, an API, MCP."),

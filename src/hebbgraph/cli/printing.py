@@ -27,8 +27,6 @@ _INDENT = "   "
 def visible(text: str) -> str:
     r"""Return a text on one line, without what could fool a terminal.
 
-    Examples
-    --------
     >>> visible("\x1b[31mexe.\u202egpj\n2")
     '[31mexe.gpj 2'
     """

@@ -157,11 +157,6 @@ def _pandoc(data: bytes, kind: str) -> str:
     return re.sub(r"(?m)^\|.*\|$", lambda row: re.sub(r"( ) +|(---)-+", r"\1\2", row[0]), text)
 
 
-def _pdf(data: bytes, suffix: str) -> Converted:
-    text, title = _extra("hebbgraph.documents.pages").read_pdf(data)
-    return text, title
-
-
 def _extra(module: str) -> Any:
     try:
         return importlib.import_module(module)
@@ -179,7 +174,7 @@ _READERS: dict[str, Callable[[bytes, str], Converted]] = {
     **dict.fromkeys((".csv", ".tsv"), _table),
     **dict.fromkeys(_PANDOC, _by_pandoc),
     ".json": _json,
-    ".pdf": _pdf,
+    ".pdf": lambda data, _: _extra("hebbgraph.documents.pages").read_pdf(data),
 }
 
 

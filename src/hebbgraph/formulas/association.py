@@ -44,19 +44,11 @@ def likeness(
 ) -> tuple[FloatArray, FloatArray]:
     """Return the cosine of a question with each sum, and that times √n − 1.
 
-    Parameters
-    ----------
-    dot : ndarray of float
-        Products of the question with the sums of chunks.
-    squared : ndarray of float
-        Squared lengths of the sums.
-    by_chance : float, in [0, 1)
-        The cosine that unrelated questions reach: it counts as none.
+    ``dot`` are products of the question with the sums of chunks, ``squared`` their squared lengths.
+    The cosine that unrelated questions reach ``by_chance``, in [0, 1), counts as none.
 
-    Examples
-    --------
-    A chunk that four lessons cited for the same question, asked again; and one that was taught
-    by somebody who is hardly believed:
+    A chunk that four lessons cited for the same question, asked again; and one that was taught by
+    somebody who is hardly believed:
 
     >>> [part.round(3).tolist() for part in likeness(np.array([4.0, 0.01]), np.array([16, 1e-4]))]
     [[1.0, 0.02], [1.0, 0.0]]

@@ -141,11 +141,8 @@ def _scaled_cosines(
 def _scaled_by_rank(
     n: int, known: IntArray, scores: FloatArray, n_chunks: int
 ) -> tuple[FloatArray, _ScoreOf]:
-    """Scale the scores of an external search to [0, 1]; it knows no others.
-
-    Scores fall about evenly with the logarithm of the rank. So the worst chunk of the corpus
-    would score 0, and all that the search did not return count as the next rank.
-    """
+    """Scale the scores of an external search to [0, 1]; it knows no others."""
+    # Scores fall about evenly with the logarithm of the rank; what was not returned comes next.
     low, high = float(scores.min()), float(scores.max())
     fall = (high - low) / math.log(max(len(scores), 2))
     following = high - fall * math.log(len(scores) + 1)

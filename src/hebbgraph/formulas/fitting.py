@@ -137,15 +137,9 @@ def fit_trust(exams: Exams) -> Trust:
 def fit_shares(found: FloatArray, cited: BoolArray, present: BoolArray) -> tuple[float, float]:
     """Return the share of vectors and the weight of the graph under which citations are likeliest.
 
-    Parameters
-    ----------
-    found : ndarray of float, shape (n, c, 3)
-        How well words, vectors and the graph rate each chunk that was shown, in [0, 1].
-    cited, present : ndarray of bool, shape (n, c)
-        Exams have different numbers of chunks.
+    ``found``, shape (n, c, 3), is how well words, vectors and the graph rate each chunk that was
+    shown, in [0, 1]. Exams have different numbers of chunks: not all c are ``present``.
 
-    Examples
-    --------
     >>> found = np.array(50 * [[[0.2, 1.0, 0.0], [1.0, 0.2, 0.0]]])
     >>> fit_shares(found, np.array(50 * [[False, True]]), np.ones((50, 2), bool))
     (0.35, 1.0)

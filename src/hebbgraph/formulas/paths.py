@@ -41,10 +41,7 @@ class Flows(NamedTuple):
 
 
 def _into(edges: _EdgeFlow, target: int) -> list[tuple[float, int]]:
-    """Return (-mass, source) of the flows into a node, the strongest first.
-
-    Paths look up few nodes, so scanning all flows is faster than sorting them.
-    """
+    """Return (-mass, source) of the flows into a node, the strongest first."""
     sources, targets, mass = edges
     at = np.flatnonzero(targets == target)
     return sorted(zip((-mass[at]).tolist(), sources[at].tolist(), strict=True))

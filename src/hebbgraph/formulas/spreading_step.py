@@ -156,11 +156,9 @@ class SpreadingStep:
         return layer
 
     def _shares_of_tags(self, chunks: IntArray) -> tuple[IntArray, IntArray, BoolArray, FloatArray]:
-        """Return (position in ``chunks``, tag, is title, share of the chunk's mass).
-
-        Incidental phrases take their share and pass nothing on. Without them, the few tags of
-        a text of plain words would carry all of its mass.
-        """
+        """Return (position in ``chunks``, tag, is title, share of the chunk's mass)."""
+        # Incidental phrases take a share and pass nothing on: the few tags of plain words would
+        # carry all the mass.
         p = self.parameters
         owner, tags, is_title, df, is_tag = self.view.mentions_of(chunks)
         # A tag of a single chunk leads nowhere; links are followed at the end.
@@ -243,12 +241,8 @@ def _passed_on(
     trust: FloatArray,
     co_mentions: bool = False,
 ) -> FloatArray:
-    """Return what each tag passes to a chunk, per unit of the chunk's evidence.
-
-    ``total``, shape (2, n), is the summed evidence of the chunks that mention each tag, and of
-    those that it entitles, of which there are ``namesakes``. ``trust`` is a factor on what goes to
-    the latter. The result, shape (3, 2, n), is trusted mass, plain mass and credit, to both.
-    """
+    """Return what each tag passes on per unit of evidence: trusted mass, plain mass, credit."""
+    # ``total`` is the evidence of chunks that mention a tag, and of those that it entitles.
     ahead = total[0] + p.title_salience * total[1] + p.leak
     link = p.title_salience * trust / (ahead * np.maximum(namesakes, 1))
     passed = np.empty((3, 2, mass.shape[2]))

@@ -22,16 +22,8 @@ _POWER = 3.0
 class Statement(NamedTuple):
     """What one lesson says of one question.
 
-    Attributes
-    ----------
-    actor : str or None
-        Who says it; None for lessons that name nobody.
-    cited, rejected : frozenset of hashable
-        Chunks.
-    weight : float, in (0, 1]
-        A rating's height; 1 for a citation.
-    trusted : bool
-        The application's or an editor's word, which counts at once.
+    ``actor`` is None for lessons that name nobody. ``weight``, in (0, 1], is a rating's height, 1
+    for a citation. The application's or an editor's word is ``trusted``, and counts at once.
     """
 
     actor: str | None
@@ -62,15 +54,9 @@ class _Voice(NamedTuple):
 def beliefs(statements: Sequence[Statement], *, quorum: int = 1) -> dict[str, Belief]:
     """Return what is believed of each chunk that statements on one question are about.
 
-    Parameters
-    ----------
-    statements : sequence of Statement
-        From the first to the last.
-    quorum : int, at least 1
-        How many actors must say the same before it counts. All lessons without an actor are one.
+    Statements go from the first to the last. ``quorum`` actors must say the same before it counts;
+    all lessons without an actor are one.
 
-    Examples
-    --------
     >>> def cites(actor, chunk):
     ...     return Statement(actor, frozenset([chunk]), frozenset())
     >>> beliefs([cites("ada", "a"), cites("ben", "a")])["a"].cited

@@ -16,10 +16,8 @@ from hebbgraph.protocols import Closing, Embedder, Tagger
 from hebbgraph.settings import Settings
 from hebbgraph.store import MEMORY, namespaces_at, open_database
 from hebbgraph.store.chunks import loaded
+from hebbgraph.store.database import SCHEMA_VERSION, TEXT_VERSION
 from hebbgraph.store.meta import write_meta
-from hebbgraph.store.schema import SCHEMA_VERSION, TEXT_VERSION
-
-__all__ = ["HebbianIndex"]
 
 
 class HebbianIndex(Closing, WritingVerbs, AskingVerbs, TeachingVerbs):

@@ -72,8 +72,9 @@ class Loader:
         Return rows that were replaced or lost, too: their traces are to be erased.
         """
         done, removed = Counter[str](), list[int]()
+        most = _CHUNKS if self.embedder is None else _EMBEDDED
         with _preparer(self.settings, workers) as prepared:
-            batches = _batches(chunks, self._batch_size())
+            batches = _batches(chunks, most if self.tagger is None else _TAGGED)
             for batch in self._begun(batches, prepared, is_ahead=(workers or 0) > 1):
                 with _no_collection():
                     new = self._new(batch)
@@ -89,11 +90,6 @@ class Loader:
                 if progress is not None:
                     progress(done["added"] + done["replaced"] + done["unchanged"])
         return AddReport(**done), removed
-
-    def _batch_size(self) -> int:
-        if self.tagger is not None:
-            return _TAGGED
-        return _CHUNKS if self.embedder is None else _EMBEDDED
 
     def _begun(
         self, batches: Iterable[tuple[list[Chunk], bool]], prepared: _Prepare, *, is_ahead: bool

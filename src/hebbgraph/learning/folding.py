@@ -87,11 +87,7 @@ def _count(session: Session, name: str, change: int) -> None:
 
 
 def _taught(lessons: Sequence[LessonRow], believed: Mapping[str, Belief]) -> dict[_Key, _Sum]:
-    """Return what the lessons on one question add to texts.
-
-    Each text gets the mean question of the lessons that name it, times the belief, and of what
-    cites several texts a share.
-    """
+    """Return what lessons add to each text: the mean of their questions, times the belief."""
     sums: dict[_Key, _Sum] = {}
     for digest, belief in believed.items():
         for kind, weight in ((CITED, belief.cited), (REJECTED, belief.rejected)):

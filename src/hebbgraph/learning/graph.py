@@ -100,11 +100,7 @@ def cooccurrence(session: Session) -> nx.Graph[str]:
 def _learned(
     session: Session, terms: Mapping[int, Term], rows: list[int] | None = None
 ) -> dict[frozenset[int], int]:
-    """Return what lessons added to edges of tags, in units.
-
-    A lesson strengthens the edges from the tags on the path to the cited chunk; each counts for
-    the pairs of that tag and the other tags of the chunk.
-    """
+    """Return what lessons added to the edges from tags on their path to others of the chunk."""
     tags_alone = (term for term in terms.values() if term.kind == TermKind.TAG)
     number_of = {term.id: cue_number(b"p", term.key) for term in tags_alone}
     sql = (

@@ -188,12 +188,9 @@ def _looked_up(texts: IntArray, known: IntArray, dots: FloatArray) -> FloatArray
 def _dots(
     session: Session, cues: Cues, path: Cues, cache: Cache
 ) -> list[tuple[IntArray, FloatArray]]:
-    """Return the texts to which edges lead from the cues, and from the path; and the products.
-
-    A cue counts by its rarity among texts, squared, as if the other cues of a text were as rare on
-    average as those of the question: so a text that was cited for the very question has a cosine
-    of 1. Cues that lead nearly everywhere say nothing.
-    """
+    """Return the texts to which edges lead from the cues, and from the path; and the products."""
+    # A cue counts by its rarity among texts, squared, as if the other cues of a text were as rare
+    # as those of the question: a text that was cited for it has a cosine of 1.
     n_texts = int(session.meta.get("taught", "0"))
     keys = np.concatenate((cues.keys, path.keys)).tolist()
     edges = cache.known("edges", keys, partial(_edges, session, n_texts, cache), 500)

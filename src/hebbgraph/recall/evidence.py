@@ -25,9 +25,9 @@ from hebbgraph.formulas.confidence import (
     share_held,
 )
 from hebbgraph.formulas.evidence import Evidence, fuse
-from hebbgraph.protocols import VectorSearch
 from hebbgraph.recall.question import Question
 from hebbgraph.recall.snapshot import Snapshot
+from hebbgraph.store.vectors import ExactSearch
 from hebbgraph.terms import TermKind
 from hebbgraph.text.query import is_code, is_exact, query_terms
 from hebbgraph.text.references import place_name
@@ -46,7 +46,7 @@ def direct_evidence(
     question: Question,
     *,
     share: float,
-    vectors: VectorSearch | None,
+    vectors: ExactSearch | None,
     allowed: Rows | None,
     language: str,
 ) -> Evidence:

@@ -129,7 +129,9 @@ class RecallVerbs:
         _check_options(k, min_score, steps, recall_id)
         scores = None if seeds is None else _checked_seeds(seeds)
         ranker = named_strategy(strategy)
-        unit = self._vector_of(text, vector, scores)
+        unit = None if vector is None else unit_vector(vector)
+        if unit is None and scores is None and self.embedder is not None:
+            unit = embed_question(self.embedder, text)
         tags = self._tags_in(text, notes)
         depth = max([k, *(step.depth(k) for step in steps)])
         with self._database.read() as session:
@@ -243,15 +245,6 @@ class RecallVerbs:
         return ranking
 
     # -- before the transaction -------------------------------------------------------
-
-    def _vector_of(
-        self, text: str, vector: Sequence[float] | None, seeds: Mapping[str, float] | None
-    ) -> NDArray[np.float32] | None:
-        if vector is not None:
-            return unit_vector(vector)
-        if self.embedder is None or seeds is not None:
-            return None
-        return embed_question(self.embedder, text)
 
     def _tags_in(self, text: str, notes: list[str]) -> list[str]:
         """Ask the tagger what a question is about; a failure is a note."""

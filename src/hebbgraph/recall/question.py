@@ -118,10 +118,7 @@ def read_question(
 
 
 def _cues(snapshot: Snapshot, tokens: Sequence[str]) -> list[Term]:
-    """Return the tags that tokens name, if a chunk holds them.
-
-    Known phrases come first, in the order of the tokens, then given ones outside of these.
-    """
+    """Return the tags that tokens name, if a chunk holds them: known phrases, then given ones."""
     longest = snapshot.longest(dict.fromkeys(tokens))
     terms = snapshot.find(TermKind.TAG, set(possible_phrases(tokens, longest)))
     text = " ".join(tokens)
@@ -144,12 +141,9 @@ def _trust(
     names: Collection[str],
     language: str,
 ) -> dict[int, float]:
-    """Return how far each cue is trusted to name what a question is about.
-
-    "Information systems" says little about "training of businessmen in information systems": a
-    cue is trusted if its words together are about as rare as the rarest word of the question. A
-    single word is trusted as far as texts mention it as a name, or fully if the question does.
-    """
+    """Return how far each cue is trusted to name what a question is about."""
+    # Its words together are to be about as rare as the rarest word; a single word is trusted as
+    # far as texts mention it as a name, or fully if the question does.
     n = snapshot.n_chunks + _UNSEEN + 1
     rarities = {word: math.log(n / (max(df, 1) + 0.5)) for word, df in frequencies.items()}
     rarest = max(rarities.values(), default=0.0)
@@ -177,8 +171,6 @@ def _forms(snapshot: Snapshot, tokens: list[str], text: str, language: str) -> d
         enough = {name for name, n in df.items() if n * _FEW >= snapshot.n_chunks}
         own = df.keys() & set(spoken) or enough
     forms: dict[str, set[str]] = {}
-    if not own and len(spellings) == 1:
-        return forms
     terms = lexical_terms(tokens, language)
     for spelt in spellings:
         for name in (language, *own):
@@ -189,11 +181,7 @@ def _forms(snapshot: Snapshot, tokens: list[str], text: str, language: str) -> d
 
 
 def _known_pairs(terms: Sequence[str], search: WordSearch) -> dict[str, float]:
-    """Drop pairs of characters that no chunk holds, and that are no words of their own.
-
-    Such a pair overlaps one that is held, so it is mostly the end of one word and the beginning of
-    another; or it holds a character of grammar.
-    """
+    """Drop pairs of characters that no chunk holds: ends of two words, or grammar."""
     dropped = set()
     for before, pair, after in zip(["", *terms], terms, [*terms[1:], ""], strict=False):
         if len(pair) > 1 and not pair.isascii() and not search.frequency(pair):
@@ -231,11 +219,7 @@ def weigh_compounds(
 
 
 def _known_marks(text: str, search: WordSearch, language: str) -> dict[str, float]:
-    """Drop words with diacritics that no chunk holds, in languages written in syllables.
-
-    The same syllables without their marks weigh little, unless no marked word occurs in any chunk:
-    then the texts were typed or indexed without marks.
-    """
+    """Drop words with diacritics that no chunk holds, unless none is held."""
     marked = set(syllabic_terms(text))
     unknown = {word for word in marked if not search.frequency(word)}
     bare: set[str] = set()

@@ -32,10 +32,7 @@ _NO_ROWS = np.empty(0, np.int64)
 
 
 class _Row(NamedTuple):
-    """The tags of one chunk; all arrays have shape (n,).
-
-    ``is_tag`` is False for incidental phrases, which the chunk mentions without holding them.
-    """
+    """The tags of one chunk, shape (n,); ``is_tag`` is False for incidental phrases."""
 
     tags: NDArray[np.int64]
     is_title: BoolArray

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from itertools import chain
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,8 +28,6 @@ from hebbgraph.terms import TermKind
 _COMMON = 8192
 #: Scores that differ by less may be equal once they are rounded.
 _MARGIN = 1e-6
-_Forms: TypeAlias = Mapping[str, Collection[str]]
-_NO_FORMS: _Forms = {}
 
 
 class WordSearch:
@@ -41,11 +38,14 @@ class WordSearch:
     """
 
     def __init__(
-        self, snapshot: Snapshot, weights: Mapping[str, float], forms: _Forms = _NO_FORMS
+        self,
+        snapshot: Snapshot,
+        weights: Mapping[str, float],
+        forms: Mapping[str, Collection[str]] | None = None,
     ) -> None:
         self.snapshot = snapshot
         self.weights = weights
-        keys = {word: [word, *forms.get(word, ())] for word in weights}
+        keys = {word: [word, *(forms or {}).get(word, ())] for word in weights}
         found = snapshot.find(TermKind.WORD, list(dict.fromkeys(chain(*keys.values()))))
         held = {word: [found[key] for key in some if key in found] for word, some in keys.items()}
         self.terms = {word: terms for word, terms in held.items() if terms}
@@ -153,10 +153,7 @@ class _Scores:
             raise DamagedIndexError("postings are out of order; call rebuild()") from error
 
     def settle(self, rest: float) -> None:
-        """Drop the chunks that cannot get among the first n by words worth ``rest`` together.
-
-        The n-th highest score is at least that of the chunks of one word.
-        """
+        """Drop the chunks that cannot get among the first n by words worth ``rest`` together."""
         among = self._sample if self.candidates is None else self.candidates
         if len(among) < self._n:
             return

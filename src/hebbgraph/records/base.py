@@ -76,14 +76,8 @@ def plain(value: Any, depth: int = MAX_METADATA_DEPTH) -> JsonValue:
 
     Moments with a zone become ISO 8601 text in UTC, so that their order is that of time; NaN
     becomes None; NumPy numbers and arrays, enums, sets, paths, decimals and UUIDs what they hold.
+    Raise ValueError if JSON cannot hold the value, or it nests deeper than 64 levels.
 
-    Raises
-    ------
-    ValueError
-        If JSON cannot hold the value, or it nests deeper than 64 levels.
-
-    Examples
-    --------
     >>> plain({"day": datetime(2024, 5, 17), "sizes": (2, 3), "rank": float("nan")})
     {'day': '2024-05-17T00:00:00', 'sizes': [2, 3], 'rank': None}
     """

@@ -133,15 +133,8 @@ class Chunk(Record):
 
     @classmethod
     def of(cls, value: Chunk | Mapping[str, Any] | str) -> Self | Chunk:
-        """Return an argument of ``HebbianIndex.add`` as a chunk.
+        """Return an argument of ``HebbianIndex.add`` as a chunk, or raise InvalidChunkError.
 
-        Raises
-        ------
-        InvalidChunkError
-            With the reason, and the id if there is one.
-
-        Examples
-        --------
         >>> Chunk.of({"id": "a", "text": "Owls hunt."}).text, Chunk.of("Owls hunt.").title
         ('Owls hunt.', '')
         """

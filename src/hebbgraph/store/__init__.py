@@ -1,8 +1,7 @@
 """One database a namespace: what its tables hold, and how they are read and changed.
 
 =============== =====================================================================
-``schema``      the tables
-``database``    what both databases offer, and one dialect of SQL for both
+``database``    what both databases offer: tables, and one dialect of SQL for both
 ``sqlite``      a namespace as a file; ``forks`` keeps it safe when a process forks
 ``postgres``    a namespace as a schema; connections and values in ``postgres_server``
 ``meta``        settings, versions, counts
@@ -17,6 +16,7 @@ The package itself says which database a path or URL and a namespace mean.
 
 from __future__ import annotations
 
+from contextlib import closing
 from hashlib import blake2b
 from pathlib import Path
 from urllib.parse import quote, unquote
@@ -93,9 +93,6 @@ def _namespace_of(path: Path) -> str:
     name = path.name.removesuffix(_SUFFIX)
     if "%23" not in name or len(name) < _LONGEST - 40:
         return unquote(name)
-    database = SQLiteDatabase(path, wait=1.0, read_only=True)
-    try:
-        with database.read() as session:
-            return session.meta.get("namespace", unquote(name))
-    finally:
-        database.close()
+    opened = closing(SQLiteDatabase(path, wait=1.0, read_only=True))
+    with opened as database, database.read() as session:
+        return session.meta.get("namespace", unquote(name))

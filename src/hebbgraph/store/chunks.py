@@ -79,8 +79,6 @@ def from_given(chunk: Chunk, tagged: Iterable[str] | None) -> str:
 
 def dumped(value: object) -> str:
     """Return JSON as it is stored."""
-    if value == {}:
-        return "{}"
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 

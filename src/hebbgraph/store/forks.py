@@ -20,14 +20,11 @@ _LONGEST = 60.0
 
 
 class _Gate:
-    """Lets transactions pass, but none while the process forks.
-
-    Passing takes no lock, for which all threads would queue: each notes itself, then looks whether
-    the gate is open, while a fork shuts it, then looks who is inside.
-    """
+    """Lets transactions pass, but none while the process forks; passing takes no lock."""
 
     def __init__(self) -> None:
-        self._databases: WeakSet[Any] = WeakSet()
+        #: Their idle connections are closed before each fork.
+        self.databases: WeakSet[Any] = WeakSet()
         self.renew()
 
     def renew(self) -> None:
@@ -36,10 +33,6 @@ class _Gate:
         self._open = threading.Event()
         self._open.set()
         self._forking = threading.Lock()
-
-    def watch(self, database: Any) -> None:
-        """Close the connections of a database before each fork."""
-        self._databases.add(database)
 
     @contextmanager
     def passed(self) -> Iterator[None]:
@@ -66,7 +59,7 @@ class _Gate:
         thread, deadline = threading.get_ident(), time.monotonic() + _LONGEST
         while set(self._inside) - {thread} and time.monotonic() < deadline:
             time.sleep(0.001)
-        for database in list(self._databases):
+        for database in list(self.databases):
             database.close_idle()
 
     def open(self) -> None:

@@ -10,8 +10,7 @@ from __future__ import annotations
 import logging
 import os
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -49,12 +48,12 @@ class Nearest:
     """The index of a file, as it stands for vectors with these stamps."""
 
     def __init__(self, path: Path, stamps: IntArray) -> None:
+        self.stamps = stamps
         self._index = _read(path, view=True)
-        known = np.empty(0, np.int64) if self._index is None else _keys(self._index)
         self._order = np.argsort(stamps)
-        self._stamps = stamps[self._order]
+        self._sorted = stamps[self._order]
         #: Positions of vectors that it does not know.
-        self._unknown = np.flatnonzero(~np.isin(stamps, known))
+        self._unknown = np.flatnonzero(~np.isin(stamps, _keys(self._index)))
 
     def positions(self, vector: NDArray[np.float32], limit: int) -> IntArray:
         """Return the positions of the vectors that may be nearest."""
@@ -62,35 +61,37 @@ class Nearest:
             return self._unknown
         self._index.expansion_search = 2 * limit
         found = self._index.search(vector, limit).keys.astype(np.int64)
-        at, known = places_in(self._stamps, found)
+        at, known = places_in(self._sorted, found)
         return np.union1d(self._order[at[known]], self._unknown)
 
 
 def update_nearest(path: Path, stamps: IntArray, vectors: NDArray[np.float32]) -> bool:
     """Let a file hold these vectors and no others; return whether it changed."""
-    if len(stamps) < _FEWEST:
+    if len(stamps) < _FEWEST and not path.exists():
         return False
-    with _written(path, vectors.shape[1]) as index:
-        known = _keys(index)
-        new = np.flatnonzero(~np.isin(stamps, known))
-        _overwrite(index, np.setdiff1d(known, stamps))
-        for start in range(0, len(new), _ADDED):
-            at = new[start : start + _ADDED]
-            index.add(stamps[at], vectors[at])
+    descriptor, name = tempfile.mkstemp(prefix=path.name, dir=path.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            index = _read(path)
+            if index is None:
+                index = _usearch()(ndim=vectors.shape[1], **_OPTIONS)
+            known = _keys(index)
+            _overwrite(index, np.setdiff1d(known, stamps))
+            # Deleted vectors have the stamp 0.
+            new = np.flatnonzero(~np.isin(stamps, np.append(known, 0)))
+            for start in range(0, len(new), _ADDED):
+                at = new[start : start + _ADDED]
+                index.add(stamps[at], vectors[at])
+            file.write(index.save())
+        with suppress(FileNotFoundError):  # erased meanwhile
+            os.replace(name, path)
+    finally:
+        Path(name).unlink(missing_ok=True)
     return len(new) > 0
 
 
-def erase_nearest(path: Path, kept: IntArray) -> None:
-    """Overwrite the vectors in a file that have other stamps than these."""
-    for unfinished in path.parent.glob(f"{path.name}?*"):
-        unfinished.unlink(missing_ok=True)
-    if path.exists():
-        with _written(path) as index:
-            _overwrite(index, np.setdiff1d(_keys(index), kept))
-
-
-def _keys(index: Any) -> NDArray[np.int64]:
-    return np.asarray(index.keys[:]).astype(np.int64)
+def _keys(index: Any) -> IntArray:
+    return np.array([] if index is None else index.keys[:], np.int64)
 
 
 def _overwrite(index: Any, stamps: IntArray) -> None:
@@ -100,20 +101,3 @@ def _overwrite(index: Any, stamps: IntArray) -> None:
             index.remove(stamp)
         if again and len(stamps):
             index.add(stamps, np.zeros((len(stamps), index.ndim), np.float32))
-
-
-@contextmanager
-def _written(path: Path, dimension: int = 1) -> Iterator[Any]:
-    """Lend the index of a file, or a new one; then put a file in its place, unless erased."""
-    descriptor, name = tempfile.mkstemp(prefix=path.name, dir=path.parent)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            index = _read(path)
-            if index is None:
-                index = _usearch()(ndim=dimension, **_OPTIONS)
-            yield index
-            file.write(index.save())
-        with suppress(FileNotFoundError):  # erased meanwhile
-            os.replace(name, path)
-    finally:
-        Path(name).unlink(missing_ok=True)

@@ -25,8 +25,7 @@ from hebbgraph.errors import (
     ReadOnlyIndexError,
     StorageError,
 )
-from hebbgraph.store.database import one_writer
-from hebbgraph.store.schema import create_statements
+from hebbgraph.store.database import create_statements, one_writer
 
 try:
     import psycopg

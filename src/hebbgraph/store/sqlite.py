@@ -28,9 +28,8 @@ from hebbgraph.errors import (
     ReadOnlyIndexError,
     StorageError,
 )
-from hebbgraph.store.database import Session, one_writer
+from hebbgraph.store.database import Session, create_statements, one_writer
 from hebbgraph.store.forks import GATE
-from hebbgraph.store.schema import create_statements
 
 _TYPES = {
     "id": "INTEGER PRIMARY KEY AUTOINCREMENT",
@@ -123,7 +122,7 @@ class SQLiteDatabase:
             self._memory = self._connect(":memory:")
         elif not path.exists() and read_only:
             raise NotFoundError(f"there is no index at {path}; check the path, or open it to write")
-        GATE.watch(self)
+        GATE.databases.add(self)
         self._create()
 
     # -- connections ----------------------------------------------------------------

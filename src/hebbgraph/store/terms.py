@@ -13,8 +13,6 @@ from hebbgraph.terms import TermKind
 
 #: A phrase is known once this many chunks propose it.
 MIN_PROPOSALS = 2
-
-
 #: Mentions that the proposal of a title justifies, and of a single word with a capital.
 TITLE_WORTH, CAPITAL_WORTH = 16, 2
 #: Larger values distrust words sooner that some texts mention as plain words.

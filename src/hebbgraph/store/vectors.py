@@ -31,7 +31,7 @@ from hebbgraph.errors import DamagedIndexError
 from hebbgraph.store.database import Database, Session, pages
 from hebbgraph.store.forks import GATE
 from hebbgraph.store.meta import read_counts, read_json
-from hebbgraph.store.nearest import Nearest, erase_nearest, update_nearest
+from hebbgraph.store.nearest import Nearest, update_nearest
 
 logger = logging.getLogger(__name__)
 
@@ -58,7 +58,7 @@ class _State(NamedTuple):
 
 
 class ExactSearch:
-    """Exact search for one recall; see :class:`hebbgraph.protocols.VectorSearch`.
+    """Exact search for one recall, in the state that its transaction sees.
 
     With ``all_alive``, every record is of a chunk that the transaction sees. With an approximate
     search beside it, that chooses among the records of the file where no filter does.
@@ -131,8 +131,8 @@ class VectorCache:
         self, database: Database, folder: Path | None, *, approximate: bool = False
     ) -> None:
         self._database = database
-        self._near: tuple[NDArray[np.int64], Nearest] | None = None  # and the stamps it is for
-        self._near_path: Path | None = None
+        self._approximate = approximate
+        self._near: Nearest | None = None
         self._lock = threading.Lock()
         self._state: _State | None = None
         self._changes = -1
@@ -140,8 +140,6 @@ class VectorCache:
         if folder is not None:
             name = blake2b(database.cache_key.encode(), digest_size=8).hexdigest()
             self._path = folder / f"{name}.vectors"
-            self._near_path = folder / f"{name}.nearest"
-        self._approximate = approximate
 
     def search(self, session: Session) -> ExactSearch | None:
         """Return the search over the state that a transaction sees; None without vectors."""
@@ -158,20 +156,20 @@ class VectorCache:
         return ExactSearch(session, state, near, all_alive=is_same and n == counts.vectors)
 
     def _nearest(self, stamps: NDArray[np.int64]) -> Nearest | None:
-        if not self._approximate or self._near_path is None:
+        if not self._approximate or self._path is None:
             return None
-        if self._near is None or self._near[0] is not stamps:
-            self._near = stamps, Nearest(self._near_path, stamps)
-        return self._near[1]
+        if self._near is None or self._near.stamps is not stamps:
+            self._near = Nearest(self._path.with_suffix(".nearest"), stamps)
+        return self._near
 
     def synchronise(self) -> None:
         """Write the files now if many embeddings lie outside of them, so that no question waits."""
         with self._database.read() as session:
             self.search(session)
         state = self._state
-        if state is not None and self._approximate and self._near_path is not None:
-            _, stamps, vectors = state.base
-            if update_nearest(self._near_path, stamps, vectors):
+        if state is not None and self._approximate and self._path is not None:
+            _, *base = state.base
+            if update_nearest(self._path.with_suffix(".nearest"), *base):
                 self._near = None
 
     def erase(self, rows: Iterable[int]) -> None:
@@ -181,17 +179,19 @@ class VectorCache:
             if self._path is None:
                 return
             # Of a process that was killed while it wrote, or that read an older state.
-            for unfinished in self._path.parent.glob(f"{self._path.name}?*"):
-                unfinished.unlink(missing_ok=True)
+            near = self._path.with_suffix(".nearest")
+            for unfinished in self._path.parent.glob(f"{self._path.stem}.*"):
+                if unfinished not in (self._path, near):
+                    unfinished.unlink(missing_ok=True)
             opened = _open(self._path, writable=True)
             if opened is None:
                 self._path.unlink(missing_ok=True)
-            else:
-                at, known = places_in(opened.base.rows, np.array(list(rows), np.int64))
-                _overwrite(opened.base, at[known])
-            if self._near_path is not None and self._near_path.exists():
-                nothing = np.empty(0, np.int64)
-                erase_nearest(self._near_path, nothing if opened is None else opened.base.stamps)
+                near.unlink(missing_ok=True)
+                return
+            at, known = places_in(opened.base.rows, np.array(list(rows), np.int64))
+            _overwrite(opened.base, at[known])
+            if near.exists():
+                update_nearest(near, opened.base.stamps, opened.base.vectors)
 
     # -- keeping in step --------------------------------------------------------------
 
@@ -229,9 +229,8 @@ class VectorCache:
         known = np.array(session.rows("SELECT row, stamp, seq FROM $embedding"), np.int64)
         rows, stamps, _ = known[known[:, 2] <= state.head[0]].T
         at, held = places_in(state.base.rows, rows)
-        if not (held.all() and self._is_history(session, state)):
-            return empty
-        if (state.base.stamps[at] != stamps).any():
+        is_same = held.all() and (state.base.stamps[at] == stamps).all()
+        if not (is_same and self._is_history(session, state)):
             return empty
         if len(rows) < len(state.base.rows):  # who deleted the others may not have come to it
             dead = np.delete(np.arange(len(state.base.rows)), at)
@@ -318,9 +317,8 @@ def _write(path: Path, session: Session, head: tuple[int, int], n: int, dimensio
             if isinstance(column, np.memmap):
                 column.flush()
         os.replace(name, path)
-    except BaseException:
+    finally:
         Path(name).unlink(missing_ok=True)
-        raise
 
 
 def _open(path: Path, *, writable: bool = False) -> _State | None:

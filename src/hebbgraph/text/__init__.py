@@ -10,7 +10,6 @@ Data flows through the folder in this order:
 ``query``            a question to the terms of word search
 ``shapes``           a text to its shape: one character per word
 ``names``            names and codes, read off the shape
-``definitions``      whether a text opens by defining a name
 ``salience``         salient terms, where capitals do not mark names
 ``candidates``       the phrases that one chunk proposes as tags, from all of the above
 ``references``       addresses and references as keys

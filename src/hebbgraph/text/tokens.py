@@ -232,10 +232,7 @@ class _Terms:
 
 
 def _korean_terms(word: str) -> tuple[str, ...]:
-    """Return the pairs of syllables of a Korean word without its endings.
-
-    Two syllables may be a word of one with a particle, so the first one is a term of its own.
-    """
+    """Return the pairs of syllables of a Korean word without its endings; of two also the first."""
     stem, left = word, ""
     while stem != left:
         left, stem = stem, _KOREAN_ENDING.sub("", stem)
