@@ -78,13 +78,12 @@ def direct_evidence(
     else:
         evidence = fuse(rows, bm25)
     words = RareWords(question, n_chunks)
-    # A long chunk ranks lower, but is no less sure to hold what is asked for.
-    if covered < HELD_ONCE and words.held_by_one(rarest(asked, n_chunks), rows):
-        covered = HELD_ONCE
-    # Whoever writes E4305 asks for it, whatever else the question says.
     codes = list(filter(is_code, asked))
-    if covered < CODE_HELD and words.held_by_one(codes, rows):
-        covered = CODE_HELD
+    # A long chunk ranks lower, but is no less sure to hold what is asked for. Whoever writes E4305
+    # asks for it, whatever else the question says.
+    for enough, needed in ((HELD_ONCE, rarest(asked, n_chunks)), (CODE_HELD, codes)):
+        if covered < enough and words.held_by_one(needed, rows):
+            covered = enough
     # The parts of a date, or the rest of a question, say little without the number they belong to.
     if any(not df and is_exact(word) for word, (_, df) in asked.items()):
         covered *= NUMBER_LACKS

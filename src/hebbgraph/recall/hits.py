@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import chain
 
 import numpy as np
 
@@ -117,10 +118,8 @@ def _spelled(request: Request) -> dict[str, str]:
     ignored = function_words(language)
     spelled: dict[str, str] = {}
     text = request.question.text
-    for token in [
-        *tokenize(text),
-        *(t for whole, parts, _ in compounds(text) for t in (whole, *parts)),
-    ]:
+    spellings = ((whole, *parts) for whole, parts, _ in compounds(text))
+    for token in chain(tokenize(text), *spellings):
         if token not in ignored:
             for word in lexical_terms([token], language):
                 spelled.setdefault(word, token)
