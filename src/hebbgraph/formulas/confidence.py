@@ -25,6 +25,8 @@ _SATURATION = K1 + 1.0
 HELD_ONCE = 1.0 / _SATURATION
 #: Coverage by a chunk that holds all codes of a question, whatever else it lacks.
 CODE_HELD = 0.38
+#: Factor on coverage if no chunk holds a code or a long number of the question.
+NUMBER_LACKS = 0.6
 
 
 def coverage(terms: Iterable[tuple[float, int]], n_chunks: int, best: float) -> float:

@@ -16,6 +16,7 @@ from hebbgraph.filters import Rows
 from hebbgraph.formulas.confidence import (
     CODE_HELD,
     HELD_ONCE,
+    NUMBER_LACKS,
     SAYS_NOTHING,
     confidence,
     coverage,
@@ -28,7 +29,7 @@ from hebbgraph.recall.question import Question
 from hebbgraph.recall.snapshot import Snapshot
 from hebbgraph.store.vectors import ExactSearch
 from hebbgraph.terms import TermKind
-from hebbgraph.text.query import is_code, query_terms
+from hebbgraph.text.query import is_code, is_exact, query_terms
 from hebbgraph.text.references import place_name
 from hebbgraph.text.tokens import lexical_terms, tokenize
 
@@ -84,6 +85,9 @@ def direct_evidence(
     codes = list(filter(is_code, asked))
     if covered < CODE_HELD and words.held_by_one(codes, rows):
         covered = CODE_HELD
+    # The parts of a date, or the rest of a question, say little without the number they belong to.
+    if any(not df and is_exact(word) for word, (_, df) in asked.items()):
+        covered *= NUMBER_LACKS
     if evidence.dense is not None and codes:
         evidence = evidence.upheld(words.holders(codes))
     sure = confidence(covered, near)

@@ -105,6 +105,7 @@ def read_question(
         search = WordSearch(snapshot, words, forms)
     frequencies = {word: search.frequency(word) for word in words}
     weigh_compounds(words, frequencies, text, language)
+    search.weights = words
     cues = _cues(snapshot, tokens)
     about = subject(text)
     names = {name.lower() for name in _CAPITAL.findall(text)}

@@ -36,6 +36,8 @@ _JOINT = re.compile("[-‐.\u200c:_]+")
 #: The words of a name: get, URLs; HTTP, Server, Error, 2.
 _HUMP = regex.compile(r"\p{Lu}+(?:s(?!\p{L}))?(?!\p{Ll})|\p{Lu}?[\p{Ll}\p{Lo}\p{M}]+|\p{N}+")
 _UNDIVIDED = word_set("undivided")
+#: What an ASCII word with compounds has.
+_MAYBE = re.compile(r"[A-Z](?<=[a-z].)|[a-z](?<=[A-Z]{2}.)|[0-9_]|[-.:][A-Za-z]|\b[A-Z]\b")
 #: .NET; c++ before a number; a capital by itself, as C is beside Objective-C; 🦊.
 _SIGN = regex.compile(
     rf"(?<![\w.)\]])\.{_NAME_PART}|[cg]\+\+(?=\d)|(?<![^(\[\"“])[B-HJ-Z](?![^)\],;:?!\"”])"
@@ -51,7 +53,7 @@ _DIGITS = re.compile("[0-9]+")
 #: From so many digits on, signs only make a number readable: ISBNs, telephones, whole dates.
 _READABLE = 7
 #: Digits in groups: +49 (0)30 1234567.
-_GROUPS = re.compile(r"[+(]?(?<![\w+(][+(])(?<![0-9])[0-9]++(?:[-–/.)\u00a0 ]{1,2}\(?[0-9]++)++")
+_GROUPS = re.compile(r"[0-9](?<![\w.,][0-9])[0-9]*+(?:[-–/.)\u00a0 ]{1,2}\(?[0-9]++)++")
 _UNIT = re.compile(
     r"[0-9](?<![\w.,][0-9])[0-9]*+(?:[.,][0-9]++)*+([ \u00a0\u202f]?°?)([^\W\d_]{1,3})(?!\w)"
 )
@@ -78,7 +80,7 @@ def compounds(text: str) -> list[Compound]:
         found.append(Compound(number + fold(unit), _parts([number, fold(unit)])))
     for match in _GROUPS.finditer(text):
         digits = "".join(_DIGITS.findall(match[0].replace("(0)", "")))
-        if _READABLE <= len(digits) < 20 and not _NUMBER.fullmatch(match[0].strip("+")):
+        if _READABLE <= len(digits) < 20 and not _NUMBER.fullmatch(match[0]):
             found.append(Compound(digits))
     found += (Compound(f"v{match[1].rstrip('.')}") for match in _VERSION.finditer(text))
     return found
@@ -86,6 +88,8 @@ def compounds(text: str) -> list[Compound]:
 
 def _of_word(word: str) -> tuple[Compound, ...]:
     """Return the compounds of a text without whitespace."""
+    if word.isascii() and not _MAYBE.search(word):
+        return ()
     found = []
     for match in _NAME.finditer(word):
         if len(match[0]) <= MAX_TOKEN_CHARACTERS:

@@ -78,6 +78,15 @@ def is_code(term: str) -> bool:
     return len(term) > 3 and term[0].isalpha() and any(map(str.isdigit, term))
 
 
+def is_exact(term: str) -> bool:
+    """Return whether a term is a code, or a number too long for a year.
+
+    >>> [term for term in ("e0384", "20260403", "1984", "nine") if is_exact(term)]
+    ['e0384', '20260403']
+    """
+    return is_code(term) or (len(term) > 4 and term.isdecimal())
+
+
 def query_terms(query: str, language: str, *, limit: int = 512) -> dict[str, float]:
     """Return the first terms of a query and their weights, without function words.
 
