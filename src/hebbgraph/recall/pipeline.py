@@ -151,7 +151,6 @@ class RecallVerbs:
             ranking = self._ranked(request, ranker, where, depth, steps, min_score)
             hits = make_hits(request, ranking, min_score)
             notes += self._notes(request, ranking, misfits)
-        recorded: Any = "callable" if callable(where) else plain(where)
         recall = Recall.model_construct(
             id=recall_id or uuid.uuid4().hex,
             namespace=self.namespace,
@@ -165,7 +164,7 @@ class RecallVerbs:
             terms=asked.terms(snapshot.n_chunks),
             active=dict(ranking.active),
             shares=request.shares,
-            where=recorded,
+            where="callable" if callable(where) else plain(where),  # type: ignore[arg-type]
             changes=snapshot.counts.changes,
             created=time.time(),
         )

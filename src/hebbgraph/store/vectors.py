@@ -168,8 +168,8 @@ class VectorCache:
             self.search(session)
         state = self._state
         if state is not None and self._approximate and self._path is not None:
-            _, *base = state.base
-            if update_nearest(self._path.with_suffix(".nearest"), *base):
+            near, (_, stamps, vectors) = self._path.with_suffix(".nearest"), state.base
+            if update_nearest(near, stamps, vectors):
                 self._near = None
 
     def erase(self, rows: Iterable[int]) -> None:
