@@ -98,8 +98,8 @@ def query_terms(query: str, language: str, *, limit: int = 512) -> dict[str, flo
     ['who', 'was', 'it']
     """
     asked = query if query.isascii() else _ASKING.sub("\n", query).strip() or query
-    parts = map(tokenize, SENTENCE_END.split(asked))
-    sentences = [list(dropwhile(_REQUESTS.__contains__, part)) or part for part in parts]
+    split = map(tokenize, SENTENCE_END.split(asked))
+    sentences = [list(dropwhile(_REQUESTS.__contains__, part)) or part for part in split]
     tokens = list(chain.from_iterable(sentences))
     spoken = languages_of(tokens, query) if language == AUTO else [language]
     ignored = function_words(*spoken)
