@@ -22,7 +22,7 @@ from hebbgraph.citations.exchange import (
     reached,
     read_replies,
 )
-from hebbgraph.citations.worker import WORKER, Lane, keep_on_sigterm
+from hebbgraph.citations.worker import WORKER, keep_on_sigterm
 from hebbgraph.errors import ParameterError
 from hebbgraph.protocols import Closing
 from hebbgraph.records import Lesson, Recall
@@ -236,7 +236,7 @@ class Learner(Closing):
         """Do a work in the background, again and again while it gives None."""
         future: Future[Outcome] = Future()
         future.set_running_or_notify_cancel()  # nobody can cancel it any more
-        lane, deadline = Lane(id(self), namespace), time.monotonic() + self.patience
+        lane, deadline = (id(self), namespace), time.monotonic() + self.patience
 
         def finish(outcome: Outcome) -> None:
             named = replace(outcome, answer_id=answer_id)

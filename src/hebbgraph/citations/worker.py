@@ -16,23 +16,18 @@ import time
 from collections import deque
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 logger = logging.getLogger(__name__)
 
 Job: TypeAlias = Callable[[], object]
+Lane: TypeAlias = tuple[int, str]
+"""A learner and a namespace, the jobs of which run in order; lanes take turns."""
 
 #: Jobs that wait; each holds a prompt and its recalls.
 MAX_WAITING = 2_000
 #: What waits has this long to be done when the process ends.
 _EXIT_SECONDS = 10.0
-
-
-class Lane(NamedTuple):
-    """Jobs of one learner in one namespace run in order; lanes take turns."""
-
-    owner: int
-    namespace: str
 
 
 class Worker:
@@ -81,7 +76,7 @@ class Worker:
 
         def is_done() -> bool:
             lanes = (*self._lanes, self._running)
-            return not any(lane and lane.owner == owner for lane in lanes)
+            return not any(lane and lane[0] == owner for lane in lanes)
 
         with self._changed:
             self._queue_due(time.monotonic(), owner if delayed else 0)
@@ -101,7 +96,7 @@ class Worker:
         """Queue the delayed jobs that are due, or of this learner."""
         later, self._later = self._later, []
         for due, lane, job in later:
-            if due <= now or lane.owner == owner:
+            if due <= now or lane[0] == owner:
                 self._lanes.setdefault(lane, deque()).append(job)
             else:
                 self._later.append((due, lane, job))

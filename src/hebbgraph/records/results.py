@@ -237,14 +237,9 @@ class Lesson(Record):
 class Evaluation(Record):
     """How past questions would rank now, with and without what others taught.
 
-    Attributes
-    ----------
-    questions : int
-        How many lessons were asked again, each without what it taught itself.
-    untaught, taught : float, in [0, 1]
-        nDCG@10 of what they cited, without lessons and with them.
-    error : float
-        The standard error of the difference.
+    ``questions`` of lessons were asked again, each without what it taught itself. ``untaught`` and
+    ``taught``, in [0, 1], are nDCG@10 of what they cited, without lessons and with them; ``error``
+    is the standard error of the difference.
     """
 
     questions: int

@@ -32,8 +32,7 @@ class Counts(NamedTuple):
     @property
     def mean_vector(self) -> NDArray[np.float64]:
         """Mean of all vectors, shape (dimension,)."""
-        mean = self.vector_sum * (VECTOR_UNIT / max(self.vectors, 1))
-        return mean.astype(np.float64)
+        return np.asarray(self.vector_sum * (VECTOR_UNIT / max(self.vectors, 1)), np.float64)
 
 
 def vector_units(vector: NDArray[np.floating[Any]]) -> NDArray[np.int64]:

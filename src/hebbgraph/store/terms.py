@@ -105,8 +105,6 @@ def drop_unused(session: Session, terms: IntArray) -> None:
         "WHERE id = ANY(?) AND df = 0 AND proposals = 0 AND given = 0",
         terms.tolist(),
     )
-    if not unused:
-        return
     session.run("DELETE FROM $term WHERE id = ANY(?)", [id_ for id_, _, _ in unused])
     words = {key.partition(" ")[0] for _, kind, key in unused if kind == TermKind.TAG}
     # A name that was deleted must not stay as the beginning of tags; "!" follows the space.

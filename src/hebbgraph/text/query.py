@@ -6,7 +6,7 @@ import math
 import re
 from collections import Counter
 from functools import cache
-from itertools import chain, islice
+from itertools import chain, dropwhile, islice
 
 from hebbgraph.records.base import MAX_QUESTION
 from hebbgraph.text.compounds import compounds
@@ -44,12 +44,6 @@ def usable_question(text: str) -> tuple[str, str | None]:
 LIGHT = 0.1
 _REQUESTS = _FUNCTION_WORDS | word_set("requests")
 _FOLLOWING = _REQUESTS | word_set("following")
-
-
-def _asked(tokens: list[str]) -> list[str]:
-    """Leave out how a question begins that only asks to be told: "Tell me about moss"."""
-    start = next((at for at, token in enumerate(tokens) if token not in _REQUESTS), 0)
-    return tokens[start:]
 
 
 @cache
@@ -104,7 +98,8 @@ def query_terms(query: str, language: str, *, limit: int = 512) -> dict[str, flo
     ['who', 'was', 'it']
     """
     asked = query if query.isascii() else _ASKING.sub("\n", query).strip() or query
-    sentences = [_asked(tokenize(part)) for part in SENTENCE_END.split(asked)]
+    split = map(tokenize, SENTENCE_END.split(asked))
+    sentences = [list(dropwhile(_REQUESTS.__contains__, part)) or part for part in split]
     tokens = list(chain.from_iterable(sentences))
     spoken = languages_of(tokens, query) if language == AUTO else [language]
     ignored = function_words(*spoken)
