@@ -11,7 +11,7 @@
 from hebbgraph.embedders import SentenceTransformerEmbedder
 from hebbgraph.errors import HebbgraphError
 from hebbgraph.index import HebbianIndex
-from hebbgraph.protocols import Embedder, Tagger
+from hebbgraph.protocols import Embedder, Tagger, VectorSearch
 from hebbgraph.recall.strategies import Ranking, RankStep, Request, Strategy
 from hebbgraph.records import AddReport, Chunk, Cue, DeleteReport, Hit, Lesson, PathStep, Recall
 from hebbgraph.settings import Settings
@@ -35,6 +35,7 @@ __all__ = [
     "Settings",
     "Strategy",
     "Tagger",
+    "VectorSearch",
     "__version__",
 ]
 

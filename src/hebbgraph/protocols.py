@@ -6,6 +6,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol, Self, TypeAlias, runtime_checkable
 
+import numpy as np
+from numpy.typing import NDArray
+
 from hebbgraph.records import Chunk
 
 
@@ -42,6 +45,18 @@ class Closing(ABC):
 
     def __exit__(self, *error: object) -> None:
         self.close()
+
+
+class VectorSearch(Protocol):
+    """Finds the vectors nearest to a question, exactly or almost, in one state of a namespace."""
+
+    def nearest(
+        self, vector: NDArray[np.float32], limit: int, allowed: Callable[[Any], Any] | None, /
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return up to ``limit`` rows and their cosines, among those that ``allowed`` passes."""
+
+    def cosines(self, vector: NDArray[np.float32], rows: Any, /) -> NDArray[np.float64]:
+        """Return the cosine of each row; NaN for rows without a vector."""
 
 
 Progress: TypeAlias = Callable[[int], Any]

@@ -28,7 +28,6 @@ References
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from itertools import product
 from typing import NamedTuple
@@ -124,7 +123,7 @@ def fit_trust(exams: Exams) -> Trust:
         trust = Trust(gain, path, handicap, exams=n)
         change = _taught(exams, exams.features, trust) - plain
         off = ((handicap - _HANDICAP) / _HANDICAP_ERROR) ** 2
-        off += (math.log2(gain) / _GAIN_ERROR) ** 2
+        off += (np.log2(gain) / _GAIN_ERROR) ** 2
         if (gained := float(change.sum()) + _EXPECTED * min(gain, 1.0) - off) <= best:
             continue
         if_new = float((_taught(exams, exams.untaught, trust) - plain).mean())

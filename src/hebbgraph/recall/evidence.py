@@ -25,9 +25,9 @@ from hebbgraph.formulas.confidence import (
     share_held,
 )
 from hebbgraph.formulas.evidence import Evidence, fuse
+from hebbgraph.protocols import VectorSearch
 from hebbgraph.recall.question import Question
 from hebbgraph.recall.snapshot import Snapshot
-from hebbgraph.store.vectors import ExactSearch
 from hebbgraph.terms import TermKind
 from hebbgraph.text.query import is_code, is_exact, query_terms
 from hebbgraph.text.references import place_name
@@ -46,7 +46,7 @@ def direct_evidence(
     question: Question,
     *,
     share: float,
-    vectors: ExactSearch | None,
+    vectors: VectorSearch | None,
     allowed: Rows | None,
     language: str,
 ) -> Evidence:
@@ -79,8 +79,7 @@ def direct_evidence(
         evidence = fuse(rows, bm25)
     words = RareWords(question, n_chunks)
     codes = list(filter(is_code, asked))
-    # A long chunk ranks lower, but is no less sure to hold what is asked for. Whoever writes E4305
-    # asks for it, whatever else the question says.
+    # A long chunk ranks lower, but may hold all; and who writes E4305 asks for it above all.
     for enough, needed in ((HELD_ONCE, rarest(asked, n_chunks)), (CODE_HELD, codes)):
         if covered < enough and words.held_by_one(needed, rows):
             covered = enough

@@ -25,13 +25,13 @@ from hebbgraph.formulas.spreading_step import SpreadingParameters
 from hebbgraph.learning.fitting import read_trust
 from hebbgraph.learning.lessons import path_cues, question_cues, question_key
 from hebbgraph.learning.memory import add_memory, remember
+from hebbgraph.protocols import VectorSearch
 from hebbgraph.recall.evidence import direct_evidence
 from hebbgraph.recall.naming import show_named
 from hebbgraph.recall.question import Question
 from hebbgraph.recall.snapshot import Snapshot
 from hebbgraph.records import Recall
 from hebbgraph.settings import Settings
-from hebbgraph.store.vectors import ExactSearch
 
 _GROUP = "hebbgraph.strategies"
 #: Least confidence if the question names the subject of a chunk, answered or not.
@@ -57,7 +57,7 @@ class Request:
         How many chunks are wanted. A strategy may return more.
     allowed : Rows, optional
         The chunks that take part; called with rows, it returns which of them do.
-    vectors : ExactSearch, optional
+    vectors : VectorSearch, optional
     """
 
     snapshot: Snapshot
@@ -65,7 +65,7 @@ class Request:
     settings: Settings
     k: int
     allowed: Rows | None = None
-    vectors: ExactSearch | None = field(default=None, repr=False)
+    vectors: VectorSearch | None = field(default=None, repr=False)
 
     @property
     def evidence(self) -> Evidence:
