@@ -264,7 +264,6 @@ _CALLS: dict[str, Callable[[HebbianIndex], object]] = {
     "vector empty": lambda index: index.recall("x", vector=[]),
     "strategy=5": lambda index: index.recall("x", strategy=5),
     "strategy unknown": lambda index: index.recall("x", strategy="guessing"),
-    "strategy paper": lambda index: index.recall("x", strategy="bambookg"),
     "steps=None": lambda index: index.recall("x", steps=None),
     "steps=[5]": lambda index: index.recall("x", steps=[5]),
     "question=None": lambda index: index.recall(None),
