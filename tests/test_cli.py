@@ -366,6 +366,7 @@ def test_statistics_and_doctor(indexed: Path) -> None:
 
 
 def test_an_export_can_be_added(indexed: Path) -> None:
+    assert "call it all.jsonl" in run("export", "all", code=1).stderr
     assert run("export", "all.jsonl").stdout == "4 chunks written to all.jsonl\n"
     assert run("export", "all.jsonl").stdout.endswith("all.jsonl, which is replaced\n")
     run("index", "all.jsonl", "--db", "copy")

@@ -73,3 +73,12 @@ def test_a_code_that_is_held_decides(index: HebbianIndex, code: str, phrase: str
 def test_a_code_that_nothing_holds_is_not_known(index: HebbianIndex, question: str) -> None:
     assert not index.recall(question, min_score=0.3).hits
     assert not index.recall(f"{question} E4305", min_score=0.3).hits
+
+
+def test_a_lesson_on_a_question_that_names_nothing_answers_no_other(index: HebbianIndex) -> None:
+    recall = index.recall("And why?")
+    index.reinforce(recall, cited=["Petrel"], actor="ann")
+    again = index.recall("And why?")
+    assert [hit.score for hit in again] == [hit.score for hit in recall]
+    assert any(note.startswith("too short") for note in again.notes)
+    index.forget(actor="ann")

@@ -119,7 +119,7 @@ class _Evaluation:
             self.fields[field] = None
         conditions = {"$eq": value}
         if isinstance(value, Mapping):
-            conditions = dict(value)
+            conditions = dict(value) or {"{}": None}  # of which none is true: not all pass
             if wrong := [name for name in conditions if name not in _OPERATORS.split()]:
                 raise FilterError(
                     f"unknown operator {_brief(wrong[0])} for {field!r}; known are {_OPERATORS}; "

@@ -198,7 +198,8 @@ def _with_lessons(
 ) -> tuple[Activation, float]:
     """Return activation and confidence with what lessons add."""
     question, snapshot = request.question, request.snapshot
-    if snapshot.session.meta.get("lessons", "0") == "0":
+    # "And why?" is another question each time, so nothing that was taught about it holds.
+    if question.says_nothing or snapshot.session.meta.get("lessons", "0") == "0":
         return plain, confidence
     tags = {cue.tag: cue.weight for cue in question.cue_records(snapshot.n_chunks)}
     memory = remember(

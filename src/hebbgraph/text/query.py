@@ -73,11 +73,7 @@ def is_code(term: str) -> bool:
 
 
 def is_exact(term: str) -> bool:
-    """Return whether a term is a code, or a number too long for a year.
-
-    >>> [term for term in ("e0384", "20260403", "1984", "nine") if is_exact(term)]
-    ['e0384', '20260403']
-    """
+    """Return whether a term is a code, or a number too long for a year."""
     return is_code(term) or (len(term) > 4 and term.isdecimal())
 
 
