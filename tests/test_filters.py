@@ -232,5 +232,5 @@ def test_a_filter_is_as_deep_as_a_recall_can_record(levels: int, passes: bool) -
 def test_an_empty_condition_is_refused_and_lets_nothing_through() -> None:
     with HebbianIndex.open(":memory:") as index:
         index.add([{"id": "a", "text": "owl", "metadata": {"owner": "ann"}}])
-        with pytest.raises(FilterError, match="unknown operator '{}' for 'owner'"):
+        with pytest.raises(FilterError, match="unknown operator"):
             index.recall("owl", where={"owner": {}})
