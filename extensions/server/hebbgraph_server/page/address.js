@@ -1,4 +1,4 @@
-// Addresses of views: /?q=…, /learned, /documents?find=…; they keep the namespace.
+// Addresses of views: /?q=…, /learned, /documents?find=…
 
 export const parameters = () => new URLSearchParams(location.search);
 

@@ -12,7 +12,7 @@ export async function showLearned(view, given) {
   put(view, h("h1", "Learned"),
     h("p.soft", total
       ? `${some(total, "lesson")}, the newest ${total > MOST ? count(MOST) : "first"}. `
-      : ["Nothing was taught yet. ", h("a", { href: href("/") }, "Ask a question"),
+      : ["No lesson counts now. ", h("a", { href: href("/") }, "Ask a question"),
         ", and say which passage answers it. "],
     actor && [`All of ${actor}; `, h("a", { href: changed({ actor: null }) }, "see others"), ". "],
     !session.keeps_questions && "Questions are not kept, by a setting of the server."),

@@ -1,4 +1,4 @@
-// The shell: who asks, the place that the address names, keys, and files dropped anywhere.
+// The shell: who asks, the place in the address, keys, files dropped anywhere.
 import { changed, go, href, parameters } from "./address.js";
 import { enter, session, useToken } from "./api.js";
 import { showAsk } from "./ask.js";

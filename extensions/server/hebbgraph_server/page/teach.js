@@ -17,7 +17,7 @@ export function nameField() {
   }));
 }
 
-/** Read the lessons on a question; `again` asks it again, and shows where a passage went. */
+/** Read the lessons on a question; `again` asks it again. */
 export async function lessonsOn(answer, again) {
   const { lessons } = await get("lessons", { question: answer.question, limit: 1000 });
   const mine = () => lessons.filter((each) => each.may_undo && each.actor === me());

@@ -119,7 +119,7 @@ export function excerpt({ text, title, ...passage }, room = 250) {
   return { isWhole, whole: drawn(text, marks, first), parts: [from > first && "… ", parts] };
 }
 
-/** Where a stretch begins that shows the most words which are not covered yet. */
+/** Where a stretch begins that shows most words not covered yet. */
 function heaviest(marks, width, covered) {
   let best = { worth: 0 };
   marks.forEach(({ start }, n) => {

@@ -38,11 +38,13 @@ export function sentence(hit, above, next, answer) {
   return h("span", joined(parts, "; "));
 }
 
-/** What the passage above has more: the largest difference of parts. */
+/** What the passage above has more; lessons only if it would be below without. */
 function behind(hit, above, weights) {
   const at = h("b", `below ${above.rank}`);
   const lead = (name) => above.parts[name] - hit.parts[name];
-  const [most] = PARTS.toSorted((one, other) => lead(other) - lead(one));
+  const all = PARTS.reduce((sum, name) => sum + lead(name), 0);
+  const [most] = PARTS.filter((name) => name !== "learned" || all <= lead(name))
+    .toSorted((one, other) => lead(other) - lead(one));
   if (lead(most) <= 0) return [at, ", which scores the same"];
   if (most === "learned") {
     return [at, above.parts.learned > 0 ? ", which a lesson raised" : ", lowered by a lesson"];
@@ -52,7 +54,7 @@ function behind(hit, above, weights) {
   return [at, ", ", wordLead(hit, above, weights)];
 }
 
-/** How two passages differ in words: what one lacks, how often it has them, how short it is. */
+/** How two passages differ in words. */
 function wordLead(hit, above, weights) {
   const missing = above.has.filter((word) => hit.lacks.includes(word));
   if (missing.length) return ["which also has ", words(missing)];
