@@ -49,7 +49,7 @@ class Question:
     ``words`` are searched for by ``search``, with weights: 1, more if a word recurs in other
     sentences. ``trust`` tells by term id how far each cue is trusted to name what the question is
     about, in [0, 1]. ``vector`` is the embedding, of unit length; ``seeds``, scores by row, are
-    results of the caller's own search in place of vector search.
+    results of the caller's own search in place of vector search; ``subject``, what it is about.
     """
 
     text: str
