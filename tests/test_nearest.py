@@ -9,7 +9,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from dump import assert_sound
+from dump import fresh_build, tables
 from ships import ByNumber
 
 import hebbgraph.store.nearest
@@ -66,7 +66,9 @@ def test_nearly_all_of_the_nearest_are_found(tmp_path: Path) -> None:
             assert hits[0] == hits[1]
         _add(index, 3000, 3200)
         assert _found(index, 3199)[0][0] == "c3199"
-        assert_sound(index)
+        assert index.doctor() == []
+        with fresh_build(index) as fresh:  # what it finds may differ, what it holds may not
+            assert tables(index) == tables(fresh)
 
 
 def test_vectors_that_its_file_does_not_know_are_found(tmp_path: Path) -> None:
