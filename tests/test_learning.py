@@ -498,6 +498,8 @@ def test_evaluate_asks_past_questions_without_their_own_lessons(index: HebbianIn
     together = index.evaluate()
     assert together.questions == 4
     assert together.taught > together.untaught
+    assert (alone.better, alone.worse) == (0, 0)
+    assert (together.better, together.worse) == (4, 0)
 
 
 def test_a_citation_strengthens_edges_of_tags_and_forgetting_returns_them() -> None:

@@ -19,7 +19,7 @@ from hebbgraph import HebbianIndex
 
 pytest.importorskip("fastapi", reason="the extra serve is not installed")
 
-from hebbgraph_server import files
+from hebbgraph_server import documents
 
 SETUP = b"# Set up\n\nInstall it.\n\n# Linux\n\nUse the packages of Tessel.\n"
 
@@ -49,7 +49,8 @@ def test_an_upload_is_previewed_and_replaces_the_document_of_its_place(api: Any)
     assert preview["preview"] is True
     assert preview["replaces"] == {"place": "docs/npm-ping.md", "title": "npm ping", "passages": 1}
     assert (preview["added"], preview["deleted"], preview["passages"]) == (1, 1, 1)
-    assert "Pong" in preview["sample"][0]["text"]
+    assert [passage["text"] for passage in preview["new"]] == ["# Ping\n\nIt prints Pong."]
+    assert [passage["id"] for passage in preview["gone"]] == ["ping"]
     assert api.get("/v1/session").json()["passages"] == before
     assert api.get("/v1/chunks/ping").status_code == 200
     done = upload(api, "docs/npm-ping.md", b"# Ping\n\nIt prints Pong.").json()
@@ -58,6 +59,17 @@ def test_an_upload_is_previewed_and_replaces_the_document_of_its_place(api: Any)
     assert api.get("/v1/session").json()["passages"] == before
     again = upload(api, "./docs\\npm-ping.md", b"# Ping\n\nIt prints Pong.", preview=True).json()
     assert (again["added"], again["unchanged"], again["deleted"]) == (0, 1, 0)
+
+
+def test_an_upload_says_which_lessons_will_rest(api: Any) -> None:
+    recall = ask(api, "How do I ping the registry?")
+    for cited in (["ping"], ["cache"], ["ping", "cache"]):
+        api.post("/v1/lessons", json={"recall": recall["id"], "cited": cited, "actor": cited[0]})
+    for preview in (True, False):
+        change = upload(api, "docs/npm-ping.md", b"# Ping\n\nIt pongs.", preview=preview).json()
+        assert change["resting"] == 1
+    notes = [lesson["note"] for lesson in api.get("/v1/lessons").json()["lessons"]]
+    assert sum(map(bool, notes)) == 1
 
 
 def test_another_place_of_the_same_name_is_told(api: Any) -> None:
@@ -144,7 +156,7 @@ def test_slow_uploads_of_one_tenant_stop_no_other(
     tokens = [token("slow", role="write", namespaces=["other"]), token("app", role="write")]
     served = serve(tokens=tuple(tokens))
     started, release = threading.Semaphore(0), threading.Event()
-    plain = files.read_file
+    plain = documents.convert
 
     def read(data: bytes, place: str) -> Any:
         if place.startswith("slow"):
@@ -152,7 +164,7 @@ def test_slow_uploads_of_one_tenant_stop_no_other(
             assert release.wait(60)
         return plain(data, place)
 
-    monkeypatch.setattr(files, "read_file", read)
+    monkeypatch.setattr(documents, "convert", read)
     slow, app = caller(served, "slow"), caller(served, "app")
     answers: list[int] = []
     threads = [

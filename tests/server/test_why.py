@@ -72,6 +72,42 @@ def test_words_are_marked_in_any_script_and_spelling(api: Any) -> None:
     assert "東京" in "".join(marked(by_id(ask(api, "東京大学はどこですか"))["cjk"]))
 
 
+@pytest.mark.parametrize(
+    ("text", "question", "found"),
+    [
+        ("Die Öffnungszeiten der Bibliotheken stehen an der Tür.",
+         "Wann sind die Öffnungszeiten der Bibliothek?", ["Öffnungszeiten", "Bibliotheken"]),
+        ("Man darf die Bücher in München ausleihen, und das ist gut.",
+         "Kann man in Muenchen ein Buch ausleihen?", ["Bücher", "München", "ausleihen"]),
+        ("Stugorna vid sjön hyrs ut. Huset har en brygga och båtar för gästerna som kommer.",
+         "Har stugan en båt och ett hus?", ["Stugorna", "Huset", "båtar"]),
+        ("Los lápices de los niños están en la caja.", "¿Dónde está el lápiz del niño?",
+         ["lápices", "niños"]),
+        ("Les chevaux sont dans les écuries pendant la nuit.", "Où est le cheval ?", ["chevaux"]),
+        ("किताबों की दुकान सुबह खुलती है।", "किताब की दुकान कहाँ है", ["किताबों", "दुकान"]),
+        ("Người dân trồng lúa ở đồng bằng.", "trồng lúa ở đâu?", ["trồng", "lúa"]),
+        ("東京大学の図書館は九時に開きます。", "図書館は何時", ["図書", "館", "は"]),
+        ("Call createBasketSession() first.", "What is a basket session?", ["Basket", "Session"]),
+        ("It needs a WiFi-Hotspot, as usual.", "wifi hotspot", ["WiFi", "Hotspot"]),
+        ("More infor-\nmation is in the hall.", "information", ["infor-\nmation"]),
+        ("The bag weighs 5 kg.", "What weighs 5kg?", ["weighs", "5", "kg"]),
+    ],
+)  # fmt: skip
+def test_what_is_found_in_any_language_or_compound_is_marked(
+    api: Any, text: str, question: str, found: list[str]
+) -> None:
+    add(api, {"id": "x", "text": text})
+    assert marked(by_id(ask(api, question))["x"]) == found
+
+
+def test_words_are_spelled_as_the_question_writes_them(api: Any) -> None:
+    add(api, {"id": "x", "text": "Der Zug fährt über die Brücke und hält in der Stadt."})
+    answer = ask(api, "Wo hält der Zug über die Brücke?")
+    assert by_id(answer)["x"]["has"] == ["hält", "zug", "brücke"]
+    everyday = [word["word"] for word in answer["ignored"]]
+    assert everyday == ["wo", "der", "über", "die"]
+
+
 def test_what_is_ignored_says_why(api: Any) -> None:
     add(api, *({"id": f"npm{n}", "text": f"npm part {n}.", "tags": ["npm"]} for n in range(60)))
     ignored = {word["word"]: word for word in ask(api, "How does npm work?")["ignored"]}
@@ -124,7 +160,7 @@ def test_a_lesson_is_seen_and_taken_back(api: Any) -> None:
     answer = ask(api, QUESTION, compare=True)
     first = answer["hits"][0]
     assert (first["id"], first["untaught_rank"]) == ("folders", plain.index("folders") + 1)
-    assert first["lesson"]["text"] == f"first because ann marked it for “{QUESTION}”"
+    assert (first["lesson"]["actor"], first["lesson"]["question"]) == ("ann", QUESTION)
     assert [hit["id"] for hit in answer["without_lessons"]] == plain
     assert api.delete(f"/v1/lessons/{first['lesson']['id']}").json() == {"forgotten": 1}
     assert [hit["id"] for hit in ask(api, QUESTION)["hits"]] == plain
@@ -144,7 +180,7 @@ def test_questions_are_kept_unless_a_setting_says_no(serve: Any) -> None:
         newest = api.get("/v1/lessons").json()["lessons"][0]
         assert newest["question"] == (TAUGHT[0] if keeps else "")
     raised = ask(api, TAUGHT[0])["hits"][0]["lesson"]
-    assert raised["text"].startswith("first because ann marked it for ")
+    assert raised["actor"] == "ann"
 
 
 def test_a_thumb_comes_later_by_the_name_of_an_answer(api: Any) -> None:
@@ -180,33 +216,27 @@ def test_a_tag_has_passages_by_relevance_neighbors_and_links(api: Any) -> None:
     assert {"tag": "corin vale", "weight": 2, "learned": 0.0} in panel["neighbors"]
     assert [chunk["id"] for chunk in panel["linked_from"]] == ["letter"]
     assert api.get("/v1/tags/nothing such").status_code == 404
-    assert api.get("/v1/tags?prefix=ida").json()["tags"][0]["tag"] == "ida moss"
 
 
 def test_suggestions_are_real_headings(api: Any) -> None:
     questions = api.get("/v1/suggestions").json()["questions"]
-    assert questions[0] == "How do I ping the registry?"
+    assert "How do I ping the registry?" in questions
     assert len(questions) == 3
 
 
 @pytest.mark.parametrize(
-    ("heading", "question"),
-    [
-        ("How to install Node.js", "How do I install Node.js?"),
-        ("Why is it slow?", "Why is it slow?"),
-        ("Installing packages globally", "How does installing packages globally work?"),
-        ("The lock file", "What is said about the lock file?"),
-        ("NPM registry", "What is said about NPM registry?"),
-        ("2 NEWS", None),
-        ("README first", None),
-        ("1.2.3", None),
-        ("index.html | Home", None),
-        ("Release 2024", None),
-        ("AUTHORS", None),
-    ],
+    "heading",
+    ["2 NEWS", "README first", "1.2.3", "index.html | Home", "Release 2024", "AUTHORS", "x " * 50],
 )
-def test_a_heading_becomes_a_question_or_none(heading: str, question: str | None) -> None:
-    assert suggested([("a", heading)]) == ([] if question is None else [question])
+def test_a_heading_of_any_document_is_not_suggested(heading: str) -> None:
+    assert suggested([("a", heading), ("b", "Opening  hours")]) == ["Opening hours"]
+
+
+def test_headings_that_ask_are_suggested_first() -> None:
+    headings = ["Opening hours", "Can openers", "How to install Node.js", "Why is it slow?"]
+    suggestions = suggested((heading, heading) for heading in headings)
+    assert suggestions == ["How do I install Node.js?", "Why is it slow?", "Opening hours"]
+    assert suggested(("one document", heading) for heading in headings) == suggestions[:1]
 
 
 def test_a_recall_is_that_of_the_index(api: Any, location: Path) -> None:

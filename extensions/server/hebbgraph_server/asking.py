@@ -1,20 +1,17 @@
 """Routes that ask and look up: recalls, suggestions, passages, tags."""
 
-from dataclasses import replace
 from typing import Annotated, Any
 
-import numpy as np
 from fastapi import APIRouter, Path, Query
 
-from hebbgraph import HebbianIndex, Ranking, RankStep, Recall, Request
+from hebbgraph import HebbianIndex, Lesson, Recall
 from hebbgraph.errors import LessonError
-from hebbgraph.records import Tag
 from hebbgraph.records.base import MAX_ID, MAX_TAG
 from hebbgraph.text.query import query_terms
 from hebbgraph.text.tokens import phrase_key, tokenize
 from hebbgraph_server import models
 from hebbgraph_server.errors import RESPONSES, ApiError
-from hebbgraph_server.observing import retrieval
+from hebbgraph_server.observing import traced_recall
 from hebbgraph_server.suggesting import suggested
 from hebbgraph_server.teaching import may_undo
 from hebbgraph_server.tokens import Role
@@ -26,6 +23,8 @@ router = APIRouter(prefix="/v1", responses=RESPONSES)
 _KEPT_HITS = 100
 #: Hits whose lessons are looked up.
 _MOST_RAISED = 10
+#: How far lessons may push a passage back that would be among the first without them.
+_PUSHED = 200
 
 
 @router.post("/recalls", tags=["read"])
@@ -36,9 +35,7 @@ async def ask(body: models.RecallBody, visit: Reader) -> models.Answer:
     where = visit.where(body.where)
 
     def work(index: HebbianIndex) -> models.Answer:
-        with retrieval(visit.namespace, body.k) as seen:
-            found = index.recall(body.question, body.k, where=where, recall_id=body.id)
-            seen(found)
+        found = traced_recall(index, body.question, body.k, where=where, recall_id=body.id)
         kept = body.keep and visit.token.may_teach and not index.read_only
         if kept:
             _keep(index, found, body.answer)
@@ -54,12 +51,13 @@ async def ask(body: models.RecallBody, visit: Reader) -> models.Answer:
         for hit in [hit for hit in answer.hits if hit.parts["learned"] > 0][:_MOST_RAISED]:
             hit.lesson = _raised_by(visit, index, found, hit)
         if body.compare:
-            plain = index.recall(body.question, 100, where=where, steps=[_WithoutLessons()])
-            ranks = {hit.id: hit.rank for hit in plain if hit.score > 0}
+            deep = index.recall(body.question, body.k + _PUSHED, where=where)
+            plain = sorted(deep, key=lambda hit: (-round(hit.untaught, 9), hit.id))
+            ranks = {hit.id: rank for rank, hit in enumerate(plain, 1) if hit.untaught > 0}
             for hit in answer.hits:
                 hit.untaught_rank = ranks.get(hit.id)
-            first = plain.hits[: body.k]
-            answer.without_lessons = [models.Quote(**named(hit), rank=hit.rank) for hit in first]
+            first = enumerate(plain[: body.k], 1)
+            answer.without_lessons = [models.Quote(**named(hit), rank=at) for at, hit in first]
         return answer
 
     return await visit.run(work)
@@ -80,42 +78,22 @@ def _raised_by(
     visit: Visit, index: HebbianIndex, recall: Recall, hit: models.Hit
 ) -> dict[str, Any] | None:
     """Return the lesson that cites a hit for the question most like this one."""
-    found = []
-    for lesson in index.lessons(chunk=hit.id):
-        if hit.id in lesson.cited and not lesson.note:
-            terms = query_terms(lesson.question, index.settings.language)
-            shared = sum(weight for term, weight in recall.terms.items() if term in terms)
-            found.append((shared, lesson.created, lesson))
-    if not found:
+
+    def likeness(lesson: Lesson) -> tuple[float, float]:
+        terms = query_terms(lesson.question, index.settings.language)
+        return sum(recall.terms.get(term, 0.0) for term in terms), lesson.created
+
+    said_so = [one for one in index.lessons(chunk=hit.id) if hit.id in one.cited and not one.note]
+    if not said_so:
         return None
-    lesson = max(found, key=lambda row: row[:2])[2]
-    who, verb = lesson.actor or "somebody", "first" if hit.rank == 1 else "raised"
-    asked = f"“{lesson.question}”" if lesson.question else "an earlier question"
-    text = f"{verb} because {who} marked it for {asked}"
+    lesson = max(said_so, key=likeness)
     said = lesson.model_dump(include={"id", "actor", "question", "created"})
-    return {"text": text, **said, "may_undo": may_undo(visit.token, lesson)}
-
-
-class _WithoutLessons(RankStep):
-    """Ranks by the scores without lessons."""
-
-    def depth(self, k: int) -> int:
-        return k + 200
-
-    def rank(self, request: Request, ranking: Ranking) -> Ranking:
-        if ranking.untaught is None:
-            return ranking
-        # In the order of ids, as of any recall; scores are multiplied by the confidence.
-        ids = request.snapshot.ids(ranking.rows)
-        scores = {row: round(ranking.untaught(row), 9) for row in ranking.rows.tolist()}
-        rows = sorted(scores, key=lambda row: (-scores[row], ids[row]))
-        shown = np.array([scores[row] for row in rows]) / (ranking.confidence or 1.0)
-        return replace(ranking, rows=np.array(rows, np.int64), scores=shown)
+    return {**said, "may_undo": may_undo(visit.token, lesson)}
 
 
 @router.get("/suggestions", tags=["read"])
 async def suggestions(visit: Reader) -> dict[str, list[str]]:
-    """Suggest three questions, from headings of the documents."""
+    """Suggest what to ask: three headings of the documents."""
 
     def work(index: HebbianIndex) -> list[str]:
         ids = index.ids(visit.where())
@@ -130,23 +108,11 @@ async def chunk(id: Annotated[str, Path(max_length=MAX_ID)], visit: Reader) -> m
     """Return one passage, whole."""
 
     def work(index: HebbianIndex) -> models.Passage:
-        found = visit.visible(index, [id])
-        if not found:
+        if not (found := visit.visible(index, [id])):
             raise ApiError(404, "not_found", f"there is no passage {id!r:.80}")
         return passage_of(found[0]).model_copy(update={"text": found[0].text, "complete": True})
 
     return await visit.run(work)
-
-
-@router.get("/tags", tags=["read"])
-async def tags(
-    visit: Reader,
-    prefix: Annotated[str, Query(max_length=MAX_TAG)] = "",
-    limit: Annotated[int, Query(ge=1, le=1_000)] = 50,
-) -> dict[str, list[Tag]]:
-    """List the tags that begin with something, those of most passages first."""
-    visit.check_whole()
-    return {"tags": await visit.run(lambda index: index.tags(prefix, limit=limit))}
 
 
 @router.get("/tags/{tag:path}", tags=["read"])
@@ -173,7 +139,7 @@ async def tag_panel(
         return models.TagPanel(
             **known.model_dump(),
             hits=[
-                passage_of(hit, explainer.marks(hit.text))
+                passage_of(hit, explainer.marks(hit, hit.text))
                 for hit in found
                 if holds(f"{hit.title}\n{hit.text}")
             ][:k],

@@ -92,8 +92,7 @@ class Client:
         query = {name: value for name, value in chosen.items() if value is not None}
         options: dict[str, Any] = {} if body is None else {"json": body}
         if isinstance(body, bytes):
-            headers = {"Content-Type": "application/octet-stream"}
-            options = {"content": body, "headers": headers}
+            options = {"content": body, "headers": {"Content-Type": "application/octet-stream"}}
         try:
             response = self._http.request(method, path, params=query, **options)
             answer = response.json()

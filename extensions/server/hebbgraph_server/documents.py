@@ -8,15 +8,21 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body, Query
 
 from hebbgraph import Chunk, HebbianIndex
-from hebbgraph.documents import Document, IngestReport, ingest
+from hebbgraph.documents import Document, IngestReport, convert, ingest
+from hebbgraph.documents.kinds import can_convert
+from hebbgraph.errors import ConversionError
 from hebbgraph.records import AddReport, DeleteReport
 from hebbgraph.records.base import MAX_ID
-from hebbgraph_server import files, models
+from hebbgraph_server import models
 from hebbgraph_server.errors import RESPONSES, ApiError
 from hebbgraph_server.visits import Reader, Writer
 from hebbgraph_server.why import passage_of
 
 router = APIRouter(prefix="/v1", responses=RESPONSES)
+_OFFERED = ".csv .docx .epub .htm .html .ipynb .json .md .mdx .odt .org .pdf .pptx .rst .rtf .txt"
+#: Endings of files that people may choose; other texts are read as well.
+KINDS = [ending for ending in _OFFERED.split(" ") if can_convert(f"a{ending}")]
+_SHOWN = 20  # passages that come or go with a file
 _Place = Annotated[str, Query(min_length=1, max_length=MAX_ID, description="name of the document")]
 _Preview = Annotated[bool, Query(description="change nothing")]
 
@@ -57,12 +63,9 @@ def _title(first: Chunk) -> str:
 
 def _passages(index: HebbianIndex, where: dict[str, Any] | None) -> list[Chunk]:
     """Return passages in the order of their positions."""
-
-    def position(chunk: Chunk) -> tuple[float, str]:
-        at = chunk.metadata.get("position")
-        return (at if isinstance(at, int | float) else 0), chunk.id
-
-    return sorted(index.get(index.ids(where)), key=position)
+    found = sorted(index.get(index.ids(where)), key=lambda chunk: chunk.id)
+    places = {chunk.id: chunk.metadata.get("position") for chunk in found}
+    return sorted(found, key=lambda c: at if isinstance(at := places[c.id], int | float) else 0)
 
 
 @router.get("/documents/passages", tags=["read"])
@@ -90,12 +93,12 @@ async def upload(
     preview: _Preview = False,
 ) -> models.Upload:
     """Upload a file, which replaces the document of its place; preview it first."""
-    document = await visit.run(lambda _: files.read_file(content, place), "convert")
+    document = await visit.run(lambda _: convert(content, place), "convert")
 
     def work(index: HebbianIndex) -> models.Upload:
         change = _change(index, document, preview)
         if not preview:
-            index.refresh(document.chunks())
+            change.resting = index.refresh(document.chunks()).resting
         return change
 
     return await visit.run(work, "write")
@@ -104,11 +107,14 @@ async def upload(
 def _change(index: HebbianIndex, document: Document, preview: bool) -> models.Upload:
     """Compare a file with the document that is at its place now."""
     place, chunks = document.document_id, document.chunks()
+    if not chunks:
+        raise ConversionError(f"{place}: holds no passage")
     former = _passages(index, {"$document_id": place})
     replaced = {"place": place, "title": former and _title(former[0]), "passages": len(former)}
     name = PurePosixPath(place).name.casefold()
     others = [other for other in index.documents() if other != place]
     new, old = {chunk.id for chunk in chunks}, {chunk.id for chunk in former}
+    named = [{*lesson.cited, *lesson.rejected} for lesson in index.lessons() if not lesson.note]
     return models.Upload(
         place=place,
         title=document.title,
@@ -119,7 +125,9 @@ def _change(index: HebbianIndex, document: Document, preview: bool) -> models.Up
         deleted=len(old - new),
         replaces=models.Document.model_validate(replaced) if former else None,
         same_name=[other for other in others if PurePosixPath(other).name.casefold() == name][:20],
-        sample=list(map(passage_of, chunks[:3])),
+        resting=sum(bool(ids & old) and not ids & new for ids in named),
+        new=[passage_of(chunk) for chunk in chunks if chunk.id not in old][:_SHOWN],
+        gone=[passage_of(chunk) for chunk in former if chunk.id not in new][:_SHOWN],
     )
 
 

@@ -194,7 +194,9 @@ class Upload(Document):
     deleted: int
     replaces: Document | None
     same_name: list[str]
-    sample: list[Passage]
+    resting: int
+    new: list[Passage]
+    gone: list[Passage]
 
 
 class TagPanel(Tag):

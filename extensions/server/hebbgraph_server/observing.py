@@ -8,8 +8,6 @@ import json
 import logging
 import os
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import prometheus_client as prometheus
@@ -17,7 +15,7 @@ from opentelemetry import trace
 from prometheus_client.multiprocess import MultiProcessCollector
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from hebbgraph import Recall, __version__
+from hebbgraph import HebbianIndex, Recall, __version__
 
 logger = logging.getLogger(__name__)
 #: A folder that all workers write their numbers to, if there are several.
@@ -39,9 +37,6 @@ class Metrics:
         )
         self.seconds = prometheus.Histogram(
             "request_seconds", "Time to the end.", ("route",), **own
-        )
-        self.running = prometheus.Gauge(
-            "requests_running", "Being answered.", multiprocess_mode="livesum", **own
         )
 
 
@@ -74,11 +69,10 @@ class Observed:
                 status = message["status"]
             await send(message)
 
-        with self._metrics.running.track_inprogress():
-            try:
-                await self._app(scope, receive, observe)
-            finally:
-                self._record(scope, status, time.perf_counter() - started)
+        try:
+            await self._app(scope, receive, observe)
+        finally:
+            self._record(scope, status, time.perf_counter() - started)
 
     def _record(self, scope: Scope, status: int, seconds: float) -> None:
         # Paths of no route may be made up, and share one count.
@@ -91,20 +85,18 @@ class Observed:
         logger.info("%s", json.dumps(fields))
 
 
-@contextmanager
-def retrieval(namespace: str, k: int) -> Iterator[Callable[[Recall], None]]:
-    """Record a recall as a span of OpenTelemetry's form, if it has an SDK: ids and scores."""
+def traced_recall(index: HebbianIndex, question: str, k: int, **options: Any) -> Recall:
+    """Ask in a span of OpenTelemetry's form, if it has an SDK: ids and scores."""
     attributes: dict[str, str | int] = {
         "gen_ai.operation.name": "retrieval",
         "gen_ai.provider.name": "hebbgraph",
-        "gen_ai.data_source.id": namespace,
+        "gen_ai.data_source.id": index.namespace,
         "gen_ai.request.top_k": k,
     }
-    with _tracer.start_as_current_span(f"retrieval {namespace}", attributes=attributes) as span:
-
-        def seen(recall: Recall) -> None:
-            if span.is_recording():
-                hits = [{"id": hit.id, "score": hit.score} for hit in recall]
-                span.set_attribute("gen_ai.retrieval.documents", json.dumps(hits))
-
-        yield seen
+    name = f"retrieval {index.namespace}"
+    with _tracer.start_as_current_span(name, attributes=attributes) as span:
+        found = index.recall(question, k, **options)
+        if span.is_recording():
+            hits = [{"id": hit.id, "score": hit.score} for hit in found]
+            span.set_attribute("gen_ai.retrieval.documents", json.dumps(hits))
+    return found

@@ -10,7 +10,7 @@ from fastapi.responses import PlainTextResponse
 
 from hebbgraph import HebbianIndex, __version__
 from hebbgraph.errors import HebbgraphError
-from hebbgraph_server import files
+from hebbgraph_server.documents import KINDS
 from hebbgraph_server.errors import RESPONSES, ApiError
 from hebbgraph_server.observing import metrics_text
 from hebbgraph_server.tokens import LOCAL, Role
@@ -36,14 +36,12 @@ async def session(visit: Reader) -> dict[str, Any]:
             "actor": token.actor,
             "namespaces": service.visible(token),
             "namespace": visit.namespace,
-            "filtered": token.filter is not None,
             "name": settings.name,
             "documents": numbers["documents"],
             "passages": numbers["chunks"],
             "lessons": numbers.get("lessons", 0),
-            "model": numbers.get("embedder"),
             "folder": folder and PurePath(folder).name,
-            "kinds": files.KINDS,
+            "kinds": KINDS,
             "keeps_questions": index.settings.keep_questions,
             "needs_token": token is not LOCAL,
             "version": __version__,

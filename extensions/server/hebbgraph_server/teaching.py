@@ -109,9 +109,9 @@ def _shown(visit: Visit, index: HebbianIndex, lessons: Iterable[Lesson]) -> list
 
 
 def _seen(visit: Visit, index: HebbianIndex, lessons: list[Lesson]) -> list[Lesson]:
-    """Return the lessons whose passages all exist for the token."""
+    """Return the lessons that a token sees: with a filter, those whose passages all pass it."""
     seen = {chunk.id for chunk in visit.visible(index, _named_in(lessons))}
-    return [lesson for lesson in lessons if _named_in([lesson]) <= seen]
+    return [each for each in lessons if visit.token.filter is None or _named_in([each]) <= seen]
 
 
 @router.get("/lessons", tags=["read"])

@@ -1,25 +1,21 @@
 """Why a passage was found, for people: words, marks, parts of the score, hops."""
 
 import math
-import re
-from collections.abc import Iterator, Mapping
-from functools import lru_cache
 from itertools import pairwise, zip_longest
 from typing import Any, Literal
 
 from hebbgraph import Chunk, HebbianIndex, Recall
 from hebbgraph import Hit as Found
 from hebbgraph.formulas.spreading_step import SpreadingParameters
-from hebbgraph.text.characters import is_unspaced
+from hebbgraph.text.compounds import compounds
 from hebbgraph.text.query import SENTENCE_END, function_words, query_terms
-from hebbgraph.text.tokens import lexical_terms, phrase_key, tokenize
+from hebbgraph.text.shapes import languages_of
+from hebbgraph.text.tokens import AUTO, lexical_terms, phrase_key, tokenize
+from hebbgraph_server.marking import Marker, read_languages
 from hebbgraph_server.models import Hit, Hop, Mark, Passage, Quote, Word
 
 #: Characters of a passage's text that are sent and marked, and of a quotation.
 _MAX_SHOWN, _MAX_QUOTE = 20_000, 240
-#: What may be a word: parts joined by punctuation are tried one by one, then together.
-_PIECE = re.compile(r"[^\W_]+(?:[-._&+#'’/:]+[^\W_]+|[+#]+(?!\w))*")
-_PART = re.compile(r"[^\W_]+")
 #: A passage is close in meaning from here on.
 _CLOSE = 0.5
 #: Metadata that answers give in fields of their own, or that serve the splitter alone.
@@ -34,35 +30,38 @@ class Explainer:
         self._language = index.settings.language
         self._n: int = index.stats()["chunks"]
         self._hub_cut = SpreadingParameters().hub_cut(self._n)
-        known = {hit.id for hit in recall.hits}
         passed = {step.value for hit in recall.hits for step in hit.path if step.kind == "chunk"}
-        self._passages: dict[str, Found | Chunk] = {hit.id: hit for hit in recall.hits}
-        self._passages |= {chunk.id: chunk for chunk in index.get(sorted(passed - known))}
+        self._passages: dict[str, Found | Chunk] = {each.id: each for each in index.get([*passed])}
+        self._passages |= {hit.id: hit for hit in recall.hits}
         most = max(recall.terms.values(), default=0.0) or 1.0
         self._weights = {term: weight / most for term, weight in recall.terms.items()}
-        self._spelled: dict[str, str] = {}
-        for token in tokenize(recall.question):
-            for term in lexical_terms([token], self._language):
-                self._spelled.setdefault(term, token)
+        self._marker = Marker(recall.question, self._language, self._weights)
 
     def words(self) -> list[Word]:
         """Return the words of the question that count, the rarest first."""
-        asked = query_terms(self._recall.question, self._language)
-        found: dict[str, Word] = {}
+        question, language = self._recall.question, self._language
+        asked, found = query_terms(question, language), dict[str, Word]()
+        joined = [token for whole, parts, _ in compounds(question) for token in (whole, *parts)]
+        for term in lexical_terms(joined, language):  # which weigh less, so that is no measure
+            asked.pop(term, None)
         for term, weight in sorted(self._recall.terms.items(), key=lambda item: (-item[1], item)):
-            word, share = self._spelled.get(term, term), round(self._weights[term], 3)
+            word, share = self._marker.word(term), round(self._weights[term], 3)
             df = self._df(weight / asked[term]) if term in asked else None
-            if df == 1 and not any(word in hit.has for hit in self._recall):
+            if df == 1 and not any(word in map(self._marker.word, h.has) for h in self._recall):
                 df = 0  # which weighs as much
             found.setdefault(word, Word(word=word, passages=df, weight=share))
         return list(found.values())
 
     def ignored(self) -> list[Word]:
         """Return what the question holds that does not count, and why."""
-        counting = {self._spelled.get(term) for term in self._recall.terms}
-        everyday = function_words(self._language) - counting
-        tokens = dict.fromkeys(tokenize(self._recall.question))
-        ignored = [Word(word=t, reason="an everyday word") for t in tokens if t in everyday]
+        counting, tokens = (
+            set(map(self._marker.word, self._recall.terms)),
+            tokenize(self._recall.question),
+        )
+        spoken = languages_of(tokens, self._recall.question) if self._language == AUTO else []
+        everyday = function_words(self._language, *spoken)
+        words = dict.fromkeys(self._marker.word(t) for t in tokens if t in everyday)
+        ignored = [Word(word=w, reason="an everyday word") for w in words if w not in counting]
         for cue in self._recall.cues:
             if (df := self._df(cue.weight)) is not None and df > self._hub_cut:
                 reason = f"too common a tag to lead anywhere: in {df:,} passages"
@@ -78,29 +77,10 @@ class Explainer:
         """Return how many passages hold a term of this weight, which is log(1 + N / df)."""
         return round(self._n / math.expm1(weight)) if weight > 0 else None
 
-    def marks(self, text: str, terms: Mapping[str, float] | None = None) -> list[Mark]:
-        """Return where the shown part of a text holds words, by default those of the question."""
-        return list(self._marks(text[:_MAX_SHOWN], self._weights if terms is None else terms))
-
-    def _marks(self, text: str, weights: Mapping[str, float]) -> Iterator[Mark]:
-        def mark(start: int, end: int, term: str) -> Mark:
-            word, weight = self._spelled.get(term, term), round(weights[term], 3)
-            return Mark(start=start, end=end, word=word, weight=weight)
-
-        unspaced = [re.escape(term) for term in weights if is_unspaced(term[0])]
-        for match in re.finditer("|".join(unspaced), text) if unspaced else ():
-            yield mark(*match.span(), match[0])
-        for piece in _PIECE.finditer(text):
-            if not (terms := _terms_of(piece[0], self._language) & weights.keys()):
-                continue
-            parts = [
-                (piece.start() + part.start(), piece.start() + part.end(), own)
-                for part in _PART.finditer(piece[0])
-                if (own := _terms_of(part[0], self._language) & weights.keys())
-            ]
-            for start, end, own in parts or [(*piece.span(), terms)]:
-                if not is_unspaced(text[start]):
-                    yield mark(start, end, max(own, key=lambda term: weights[term]))
+    def marks(self, passage: Found | Chunk, text: str, marker: Marker | None = None) -> list[Mark]:
+        """Return where a text of a passage holds words, by default those of the question."""
+        languages = read_languages(f"{passage.title}\n\n{passage.text}", self._language)
+        return list((marker or self._marker).marks(text[:_MAX_SHOWN], languages))
 
     # -- hits -------------------------------------------------------------------------
 
@@ -115,13 +95,13 @@ class Explainer:
 
     def _hit(self, hit: Found) -> Hit:
         return Hit(
-            **vars(passage_of(hit, self.marks(hit.text))),
+            **vars(passage_of(hit, self.marks(hit, hit.text))),
             rank=hit.rank,
             score=hit.score,
             untaught=hit.untaught,
-            has=list(hit.has),
-            lacks=list(hit.lacks),
-            title_marks=self.marks(hit.title),
+            has=list(dict.fromkeys(map(self._marker.word, hit.has))),
+            lacks=list(dict.fromkeys(map(self._marker.word, hit.lacks))),
+            title_marks=self.marks(hit, hit.title),
             parts=self._parts(hit),
             hop=self._hop(hit),
         )
@@ -157,18 +137,19 @@ class Explainer:
 
     def _quote(self, passage: Found | Chunk, tag: str) -> Quote:
         """Return a passage with the sentence that names a tag."""
-        key, language = f" {phrase_key(tag)} ", self._language
+        key = f" {phrase_key(tag)} "
         title = passage.title or " ".join(passage.text[:_MAX_QUOTE].split())[:60]
         quote = Quote(id=passage.id, title=title, place=passage.document_id)
         quote.rank = passage.rank if isinstance(passage, Found) else None
         sentences = SENTENCE_END.split(f"{passage.text[:_MAX_SHOWN]}\n{passage.title}")
         for sentence in (part.lstrip("#-> ") for part in sentences if key.strip()):
             if key in f" {' '.join(tokenize(sentence))} ":
-                terms = dict.fromkeys(lexical_terms(tokenize(tag), language), 1.0)
-                first = min((mark.start for mark in self.marks(sentence, terms)), default=0)
+                marker = Marker(tag, self._language)
+                marks = self.marks(passage, sentence, marker)
+                first = min((mark.start for mark in marks), default=0)
                 start = max(first - _MAX_QUOTE // 2, 0)
                 quote.quote = sentence[start : start + _MAX_QUOTE]
-                quote.marks = self.marks(quote.quote, terms)
+                quote.marks = self.marks(passage, quote.quote, marker)
                 break
         return quote
 
@@ -205,8 +186,3 @@ def _sentence(hit: Hit, found: Found, after: Hit | None) -> str:
     if after is not None and after.adds:
         parts.append(f"the next one adds {', '.join(after.adds)}")
     return "; ".join(parts)
-
-
-@lru_cache(maxsize=1 << 15)
-def _terms_of(piece: str, language: str) -> frozenset[str]:
-    return frozenset(lexical_terms(tokenize(piece), language))

@@ -82,6 +82,8 @@ def evaluate(database: Database, *, quorum: int) -> Evaluation:
         untaught=round(float(plain.mean()), 6),
         taught=round(float(taught.mean()), 6),
         error=round(error, 6),
+        better=int((taught > plain).sum()),
+        worse=int((taught < plain).sum()),
     )
 
 

@@ -239,13 +239,15 @@ class Evaluation(Record):
 
     ``questions`` of lessons were asked again, each without what it taught itself. ``untaught`` and
     ``taught``, in [0, 1], are nDCG@10 of what they cited, without lessons and with them; ``error``
-    is the standard error of the difference.
+    is the standard error of the difference. ``better`` and ``worse`` count questions.
     """
 
     questions: int
     untaught: float
     taught: float
     error: float
+    better: int = 0
+    worse: int = 0
 
 
 class AddReport(Record):

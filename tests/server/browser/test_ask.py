@@ -61,11 +61,10 @@ def test_what_is_ignored_is_said_with_counts(open_page: Any, add: Any) -> None:
     page = open_page()
     ask(page, "How does npm ping the registry?")
     said = page.get_by_role("region", name="Answer").get_by_role("status").inner_text()
-    assert "Ignored, as everyday words: how, does, the" in said
-    assert "too common: npm in 60 passages" in said
-    assert "ping 1" in said
+    assert "npm ignored: in 60 passages" in said
+    assert "In how many passages: ping 1 · " in said
     ask(page, "Who sings in Zanzibar?")
-    assert "In no passage: " in page.get_by_role("region", name="Answer").inner_text()
+    assert "zanzibar 0" in page.get_by_role("region", name="Answer").inner_text()
 
 
 def test_two_hops_are_two_quotations_joined_by_what_they_share(open_page: Any, add: Any) -> None:

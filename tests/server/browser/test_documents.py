@@ -59,6 +59,23 @@ def test_an_upload_replaces_the_document_of_its_place_once_confirmed(open_page: 
     assert page.get_by_text("Ping the configured registry").count() == 0
 
 
+def test_a_replacement_says_what_differs_and_which_lessons_rest(open_page: Any) -> None:
+    page = open_page()
+    ask(page, QUESTION)
+    card(page, "folders").get_by_role("button", name="Answers it").click()
+    page.get_by_text("First because").wait_for()
+    card(page, "folders").get_by_role("link", name="folders").click()
+    page.get_by_text("When in global mode").wait_for()
+    waiting = choose(page, ("x.md", "# Folders\n\nLinks go to bin."), button="Replace")
+    waiting.get_by_text("1 lesson will rest until the same text is back.").wait_for()
+    assert "Links go to bin." in waiting.locator("ins").all_inner_texts()
+    assert any("When in global mode" in line for line in waiting.locator("del").all_inner_texts())
+    waiting.get_by_role("button", name="Replace 1").click()
+    page.get_by_text("1 document stored").wait_for()
+    page.get_by_role("link", name="Learned").click()
+    page.get_by_text("moves nothing").wait_for()
+
+
 def test_a_document_of_the_same_name_elsewhere_is_asked_about(open_page: Any) -> None:
     page = open_page("/documents")
     waiting = choose(page, ("npm-ping.md", PING), ("new.md", "# New\n\nNews."))

@@ -139,13 +139,9 @@ function plainCards(answer) {
       h("p.soft", "With lessons, it is not among the first."))));
 }
 
-/** How sure the answer is, and what its words are worth. */
+/** How sure the answer is, and on what. */
 function summarized({ confidence, hits, ignored, names, notes, words }, isPlain) {
-  const unknown = words.filter((word) => word.passages === 0);
-  const known = words.filter((word) => word.passages !== 0);
-  const everyday = ignored.filter((word) => word.passages === null);
   const common = ignored.filter((word) => word.passages !== null);
-  const listed = (list) => joined(list.map(({ word }) => h("em", word)));
   const turn = (label, lessons) => button(label, () => go(changed({ lessons }), true),
     { "aria-pressed": String(isPlain === Boolean(lessons)) });
   const sure = SURE.find(([least]) => (confidence ?? 1) >= least)[1];
@@ -155,13 +151,11 @@ function summarized({ confidence, hits, ignored, names, notes, words }, isPlain)
       hits.some((hit) => hit.parts.learned !== 0)
       && h("div.switch", { role: "group", "aria-label": "Ranking" },
         turn("with lessons", null), turn("without", "off"))),
-    known.length > 0 && line("In how many passages: ", joined(known.map(({ word, passages }) =>
+    words.length > 0 && line("In how many passages: ", joined(words.map(({ word, passages }) =>
       [h("em", word), passages !== null && ` ${count(passages)}`]), " · ")),
-    unknown.length > 0 && line("In no passage: ", listed(unknown)),
-    everyday.length > 0 && line("Ignored, as everyday words: ", listed(everyday)),
-    common.length > 0 && line("Ignored as links, too common: ", common.map(({ word, passages }) =>
-      [tagLink(word), ` in ${some(passages, "passage")} `])),
-    names.length > 0 && line("About: ", names.map((tag) => [tagLink(tag), " "])),
+    names.length + common.length > 0 && line("Tags, which open: ",
+      names.map((tag) => [tagLink(tag), " "]), common.map(({ word, passages }) =>
+        [tagLink(word), ` ignored: in ${some(passages, "passage")} `])),
     notes.filter((note) => !/^(no tag of|nothing known)/.test(note)).map((note) => line(note)),
   ];
 }

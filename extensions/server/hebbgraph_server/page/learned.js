@@ -1,24 +1,20 @@
 // Learned: the lessons, what they brought, and taking them back.
-import { changed, href } from "./address.js";
+import { href } from "./address.js";
 import { get, remove, session } from "./api.js";
 import { named } from "./card.js";
-import { attempt, button, confirmed, count, h, joined, put, refused, some, tell } from "./dom.js";
+import { attempt, button, confirmed, h, joined, put, refused, some, tell } from "./dom.js";
 
-const MOST = 500;
-
-export async function showLearned(view, given) {
-  const actor = given.get("actor");
-  const { lessons, total } = await get("lessons", { actor, limit: MOST });
+export async function showLearned(view) {
+  const { lessons, total } = await get("lessons", { limit: 1000 });
   put(view, h("h1", "Learned"),
     h("p.soft", total
-      ? `${some(total, "lesson")}, the newest ${total > MOST ? count(MOST) : "first"}. `
+      ? `${some(total, "lesson")}, the newest first. `
       : ["No lesson counts now. ", h("a", { href: href("/") }, "Ask a question"),
         ", and say which passage answers it. "],
-    actor && [`All of ${actor}; `, h("a", { href: changed({ actor: null }) }, "see others"), ". "],
     !session.keeps_questions && "Questions are not kept, by a setting of the server."),
     total > 0 && check(),
     h("ol.rows", { "aria-label": "Lessons" },
-      lessons.map((lesson) => row(lesson, () => showLearned(view, given)))));
+      lessons.map((lesson) => row(lesson, () => showLearned(view)))));
 }
 
 function row(lesson, again) {
@@ -31,7 +27,7 @@ function row(lesson, again) {
     mayUndo && button("Take back", () => takeBack(lesson, again))),
     passages("Answered by", cited),
     passages("Wrong:", rejected),
-    h("p.soft", actor ? h("a", { href: changed({ actor }) }, actor) : "Somebody",
+    h("p.soft", actor ?? "Somebody",
       ` · ${new Date(created * 1000).toLocaleString("en-GB")}`,
       note && ` · moves nothing: ${note}`));
 }
@@ -51,15 +47,13 @@ async function takeBack({ cited, id, rejected }, again) {
 function check() {
   const result = h("span", { role: "status" });
   return h("div.row", button("Did it help?", () => attempt(async () => {
-    put(result, "Asking past questions again …");
     put(result, verdict(await get("lessons/evaluation")));
   }, (problem) => put(result, refused(problem)))), result);
 }
 
-function verdict({ questions, untaught, taught, error }) {
-  if (!questions) return "No question can be asked again yet.";
-  const percent = (share) => `${Math.round(100 * share)} %`;
-  return `${some(questions, "past question")}, each without its own lesson: the ranking is `
-    + `${percent(taught)} right; without lessons, ${percent(untaught)}`
-    + `${questions > 1 ? ` (± ${percent(1.96 * error)})` : ""}.`;
+function verdict({ questions, better, worse }) {
+  if (questions < 2) return "It takes lessons on two questions to tell.";
+  const same = questions - better - worse;
+  return `${questions} past questions, each without its own lesson: the others make `
+    + `${better} better, ${worse} worse, and leave ${same} as before.`;
 }

@@ -88,14 +88,20 @@ function linked(target, label) {
   return isWeb ? h("a", { href: target, rel: "noreferrer", target: "_blank" }, label) : label;
 }
 
+/** Where a text goes on after the headings that its title says already. */
+export function startOf({ text, title }) {
+  let first = 0;
+  for (const [line, heading] of text.matchAll(/\s*#+ (.+)\s*/gy)) {
+    if (!title.includes(heading)) break;
+    first += line.length;
+  }
+  return first;
+}
+
 /** A passage, whole and in parts that show each word of the question that it holds. */
 export function excerpt({ text, title, ...passage }, room = 250) {
   const marks = placed(text, passage.marks);
-  let first = 0;
-  for (const [line, heading] of text.matchAll(/\s*#+ (.+)\s*/gy)) {
-    if (!title.includes(heading)) break; // what the title says is shown already
-    first += line.length;
-  }
+  const first = startOf({ text, title });
   const ranges = [];
   const covered = new Set();
   for (let width = room; ranges.length < 4; width = room / 3) {

@@ -2,7 +2,6 @@
 import { go, href } from "./address.js";
 import { post } from "./api.js";
 import { attempt, button, count, h, put, some, tell } from "./dom.js";
-import { excerpt } from "./text.js";
 
 /** Files that wait for a decision: {file, place, change, why, others}. */
 let waiting = [];
@@ -83,15 +82,25 @@ function row(each) {
     !each.why && !each.change && h("p.soft", "Reading …"));
 }
 
-function changes({ replaces, passages, added, unchanged, deleted, title, sample }) {
+function changes({ replaces, passages, added, unchanged, deleted, title, resting, ...changed }) {
   return [
     replaces
       ? h("p", "Replaces “", h("b", replaces.title),
         `” (${some(replaces.passages, "passage")}): `
-        + `${count(added)} new, ${count(unchanged)} unchanged, ${count(deleted)} deleted.`)
+        + `${added} new, ${unchanged} unchanged, ${deleted} deleted.`)
       : h("p", "A new document, “", h("b", title), `”: ${some(passages, "passage")}.`),
-    h("blockquote", excerpt(sample[0]).parts),
+    resting > 0 && h("p", some(resting, "lesson"), " will rest until the same text is back."),
+    difference(changed),
   ];
+}
+
+/** The first sentences that go, and that come. */
+function difference({ gone, new: come }) {
+  const [before, after] = [gone, come].map((all) => new Set(all.flatMap(({ text }) =>
+    text.split(/\s*\n[#>*\s-]*|(?<=[.!?])\s/))));
+  const only = (name, lines, others) =>
+    [...lines.difference(others)].slice(0, 5).map((line) => h(name, line));
+  return h("blockquote", only("del", before, after), only("ins", after, before));
 }
 
 function decision(each) {

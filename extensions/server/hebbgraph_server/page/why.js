@@ -1,5 +1,6 @@
 // Why a passage stands where it does.
 import { h, joined } from "./dom.js";
+import { startOf } from "./text.js";
 
 const PARTS = ["words", "meaning", "links", "learned"];
 
@@ -9,13 +10,13 @@ export function bar(hit, best, isPlain) {
     .map((name) => [name, Math.max(hit.parts[name], 0)]);
   const said = parts.filter(([, part]) => part >= 0.0005)
     .map(([name, part]) => `${name} ${part.toFixed(3)}`).join(", ");
-  return h("span.bar", { role: "img", "aria-label": `Score: ${said}`, title: `Score: ${said}` },
+  return h("span.bar", { role: "img", title: `Score: ${said}` },
     parts.map(([name, part]) => swatch(name, `${100 * part / best}%`)));
 }
 
 export function legend(hits, isPlain) {
   const found = PARTS.filter((name) => hits.some((hit) => hit.parts[name] > 0.0005)
-    && (!isPlain || name !== "learned"));
+    && !(isPlain && name === "learned"));
   return h("p.legend", "Score: ",
     found.map((name) => h("span", swatch(name, "9px"), name)));
 }
@@ -45,7 +46,7 @@ function behind(hit, above, weights) {
   const all = PARTS.reduce((sum, name) => sum + lead(name), 0);
   const [most] = PARTS.filter((name) => name !== "learned" || all <= lead(name))
     .toSorted((one, other) => lead(other) - lead(one));
-  if (lead(most) <= 0) return [at, ", which scores the same"];
+  if (lead(most) <= 0) return [h("b", `level with ${above.rank}`), " in all that counts"];
   if (most === "learned") {
     return [at, above.parts.learned > 0 ? ", which a lesson raised" : ", lowered by a lesson"];
   }
@@ -58,17 +59,17 @@ function behind(hit, above, weights) {
 function wordLead(hit, above, weights) {
   const missing = above.has.filter((word) => hit.lacks.includes(word));
   if (missing.length) return ["which also has ", words(missing)];
-  const [here, there] = [hit, above].map((each) => ({
-    times: (word) =>
-      [...each.marks, ...each.title_marks].filter((mark) => mark.word === word).length,
-    length: each.text.split(/\s+/).length,
-  }));
-  const more = (word) => weights.get(word) * (there.times(word) - here.times(word));
+  const titled = above.title_marks.find(({ word }) =>
+    !hit.title_marks.some((mark) => mark.word === word));
+  if (titled) return ["which has ", h("em", titled.word), " in its title"];
+  const times = (each, word) =>
+    each.marks.filter((mark) => mark.word === word && mark.start >= startOf(each)).length;
+  const more = (word) => weights.get(word) * (times(above, word) - times(hit, word));
   const [best] = above.has.toSorted((one, other) => more(other) - more(one));
-  if (there.length < 0.8 * here.length) {
-    return `which says it in a shorter text (${there.length} words against ${here.length})`;
+  if (more(best) > 0) {
+    return ["whose text has ", h("em", best),
+      ` ${times(above, best)} times against ${times(hit, best)}`];
   }
-  return more(best) > 0
-    ? ["which has ", h("em", best), ` ${there.times(best)} times, against ${here.times(best)}`]
-    : "whose words weigh a little more";
+  return above.text.length < hit.text.length ? "which says it in a shorter text"
+    : "whose headings or place name it, too";
 }
