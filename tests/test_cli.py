@@ -100,6 +100,18 @@ def test_indexing_again_changes_nothing_however_a_file_is_named(indexed: Path) -
     assert report["unchanged_documents"] == 2
 
 
+def test_a_document_keeps_its_place_from_wherever_it_is_read(
+    indexed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    db = str(indexed / "memory.hebb")
+    for here, path in (("notes", "."), ("/", str(indexed / "notes/bay.txt")), ("notes", "bay.txt")):
+        monkeypatch.chdir(indexed / here)
+        report = answer("index", path, "--db", db)
+        assert (report["added"], report["missing"]) == (0, [])
+    monkeypatch.chdir(indexed / "notes")
+    assert answer("index", "bay.txt", "--base", ".", "--db", db)["documents"] == ["bay.txt"]
+
+
 def test_what_is_gone_is_deleted_on_request(indexed: Path) -> None:
     (indexed / "notes/bay.txt").unlink()
     assert "--delete-missing" in run("index", "notes").stderr
@@ -263,6 +275,9 @@ def test_deleting_by_id_document_and_filter(indexed: Path) -> None:
     result = run("delete", "ice", "nope")
     assert result == ("1 chunk deleted\n", "there is no chunk nope\n")
     assert run("delete", "ice", code=1).stdout == "0 chunks deleted\n"
+    assert (
+        "is a document: --document notes/bay.txt" in run("delete", "notes/bay.txt", code=1).stderr
+    )
     assert answer("delete", "--document", "notes/bay.txt", "--document", "no.md")["deleted"] == 1
     result = run("delete", "--document", "no.md", code=1)
     assert result == ("0 chunks deleted\n", "there is no document no.md\n")
@@ -308,6 +323,19 @@ def test_ranks_teach_and_lessons_are_taken_back(indexed: Path) -> None:
     assert run("forget", lesson).stdout == "1 lesson forgotten\n"
     assert answer("recall", question)["hits"][-1]["id"] == last["id"]
     assert run("forget", lesson, code=1).stdout == "0 lessons forgotten\n"
+
+
+def test_a_chunk_that_was_not_shown_is_taught_by_its_id(indexed: Path) -> None:
+    recall = answer("recall", "Where did the trade begin?", "-k", "1")
+    assert recall["hits"][0]["id"] != "salt"
+    line = run("reinforce", recall["id"], "salt", "--wrong", "1").stdout
+    lesson = line.split()[1].rstrip(";")
+    assert len(lesson) == 8
+    (taught,) = answer("lessons")
+    assert (list(taught["cited"]), len(taught["rejected"])) == (["salt"], 1)
+    assert answer("recall", "Where did the trade begin?")["hits"][0]["id"] == "salt"
+    assert run("forget", lesson).stdout == "1 lesson forgotten\n"
+    assert answer("lessons") == []
 
 
 def test_teaching_names_what_is_wrong(indexed: Path) -> None:

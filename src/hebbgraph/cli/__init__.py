@@ -22,16 +22,9 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from hebbgraph import Chunk, HebbianIndex, SentenceTransformerEmbedder, Settings, __version__
+from hebbgraph.cli import printing
 from hebbgraph.cli.demo import run_demo
-from hebbgraph.cli.printing import (
-    complain,
-    counted,
-    hit_lines,
-    lesson_lines,
-    show,
-    show_progress,
-    visible,
-)
+from hebbgraph.cli.printing import complain, counted, hit_lines, lesson_lines, show, visible
 from hebbgraph.documents import ingest
 from hebbgraph.errors import HebbgraphError, NotFoundError, ParameterError, StorageError
 from hebbgraph.recall.strategies import NO_CUE
@@ -198,7 +191,7 @@ def _index(index: HebbianIndex, arguments: argparse.Namespace) -> _Answer:
     lines = [path for path in arguments.paths if str(path) == "-" or path.suffix == ".jsonl"]
     files = [path for path in arguments.paths if path not in lines]
     options = {name: getattr(arguments, name) for name in ("base", "delete_missing", "workers")}
-    read = ingest(files, index, **options, show_progress=show_progress)
+    read = ingest(files, index, **options, show_progress=printing.show_progress)
     report = read.model_dump(mode="json")
     for path in lines:
         added = index.add(_read_chunks(path), workers=arguments.workers)
@@ -244,17 +237,17 @@ def _delete(index: HebbianIndex, arguments: argparse.Namespace) -> _Answer:
     given = sum(map(bool, (arguments.ids, arguments.document, arguments.where is not None)))
     if given > 1 or not (given or arguments.everything):
         raise ParameterError("give ids of chunks, or --document, or --where, or --everything")
-    every = set(index.ids())
+    every, places = set(index.ids()), index.documents()
     chosen = every & set(arguments.ids)
     unknown = [f"there is no chunk {id_}" for id_ in arguments.ids if id_ not in every]
+    unknown += [f"{id_} is a document: --document {id_}" for id_ in arguments.ids if id_ in places]
     if arguments.everything:
         chosen = every
     elif arguments.where is not None:
         chosen = set(index.ids(arguments.where))
     for name in arguments.document:
-        below = name.endswith("/")
-        places = [place for place in index.documents() if below and place.startswith(name)]
-        ids = index.ids({"$document_id": {"$in": places or [name]}})
+        below = [place for place in places if name.endswith("/") and place.startswith(name)]
+        ids = index.ids({"$document_id": {"$in": below or [name]}})
         unknown += [] if ids else [f"there is no document {name}"]
         chosen.update(ids)
     if every and chosen == every and not arguments.everything:
@@ -301,31 +294,35 @@ def _documents(index: HebbianIndex, arguments: argparse.Namespace) -> _Answer:
 @_command(
     "write",
     _option("recall", "the id that recall has printed", metavar="RECALL"),
-    _option("ranks", "chunks that answer it", nargs="*", type=int, metavar="RANK"),
-    _option("--wrong", "chunks that do not", nargs="+", type=int, default=[], metavar="RANK"),
+    _option("chosen", "chunks that answer it; by ID, also others", nargs="*", metavar="RANK"),
+    _option("--wrong", "chunks that do not", nargs="+", default=[], metavar="RANK"),
     _ACTOR,
     _option("--reason", "kept and listed"),
     _flag("--trusted", "it counts at once"),
 )
 def _reinforce(index: HebbianIndex, arguments: argparse.Namespace) -> _Answer:
-    """Teach which chunks of a recall answer its question, by their ranks."""
-    if not (arguments.ranks or arguments.wrong):
+    """Teach which chunks answer the question of a recall, by their ranks or ids."""
+    if not (given := arguments.chosen + arguments.wrong):
         raise ParameterError("give the ranks of chunks that answer it, or --wrong with others")
     kept = index.kept(arguments.recall)
     if not kept:
         raise NotFoundError(f"there is no recall {arguments.recall}; hebbgraph recall prints ids")
-    by_rank = {hit.rank: hit.id for hit in kept[0].hits}
-    if unknown := [rank for rank in arguments.ranks + arguments.wrong if rank not in by_rank]:
-        raise ParameterError(f"rank {unknown[0]} was not shown; there were {len(by_rank)}")
+    by_rank = {str(hit.rank): hit.id for hit in kept[0].hits}
+    if unknown := [name for name in given if name not in by_rank and not index.get(name)]:
+        n = len(by_rank)
+        raise ParameterError(
+            f"rank {unknown[0]} was not shown; there were {n}, or give chunks' ids"
+        )
     lesson = index.reinforce(
         kept[0],
-        cited=[by_rank[rank] for rank in arguments.ranks],
-        rejected=[by_rank[rank] for rank in arguments.wrong],
+        cited=[by_rank.get(chosen, chosen) for chosen in arguments.chosen],
+        rejected=[by_rank.get(chosen, chosen) for chosen in arguments.wrong],
         actor=arguments.actor,
         reason=arguments.reason,
         trusted=arguments.trusted,
     )
-    line = lesson.note or f"lesson {lesson.id}; hebbgraph forget {lesson.id} takes it back"
+    id_ = lesson.id[:8]
+    line = lesson.note or f"lesson {id_}; hebbgraph forget {id_} takes it back"
     return _Answer(lesson.model_dump(mode="json"), [visible(line)], is_good=not lesson.note)
 
 
@@ -339,7 +336,7 @@ def _lessons(index: HebbianIndex, arguments: argparse.Namespace) -> _Answer:
 
 @_command(
     "write",
-    _option("lesson", "its id", nargs="?", metavar="LESSON"),
+    _option("lesson", "its id, or how it begins", nargs="?", metavar="LESSON"),
     _ACTOR,
     _option("--chunk", "lessons about a chunk", metavar="ID"),
     _flag("--everything", "all lessons"),
@@ -350,6 +347,11 @@ def _forget(index: HebbianIndex, arguments: argparse.Namespace) -> _Answer:
     chosen = {name: getattr(arguments, name) for name in ("lesson", "actor", "chunk")}
     if not arguments.everything and not any(chosen.values()):
         raise ParameterError("give the id of a lesson, --actor, --chunk or --everything")
+    if begin := arguments.lesson:
+        fitting = [each.id for each in index.lessons() if each.id.startswith(begin)] or [begin]
+        if len(fitting) > 1:
+            raise ParameterError(f"{len(fitting)} lessons begin with {begin}; give more of the id")
+        chosen["lesson"] = fitting[0]
     number = index.forget(**chosen, everything=arguments.everything, dry_run=arguments.dry_run)
     would = "would be " if arguments.dry_run else ""
     line = f"{counted(number, 'lesson')} {would}forgotten"

@@ -85,7 +85,7 @@ def _excerpt(hit: Hit) -> str:
 def lesson_lines(lesson: Lesson, index: HebbianIndex) -> Iterator[str]:
     """Yield what people see of a lesson: when, by whom, on which question, and which chunks."""
     when = time.strftime("%Y-%m-%d %H:%M", time.localtime(lesson.created))
-    parts: list[str | None] = [lesson.id, when, lesson.actor and f"by {lesson.actor}"]
+    parts: list[str | None] = [lesson.id[:8], when, lesson.actor and f"by {lesson.actor}"]
     parts += [lesson.question and f"“{lesson.question}”", lesson.reason, lesson.note]
     yield visible("; ".join(filter(None, parts)))
     for said, ids in (("answered by", lesson.cited), ("wrong:", lesson.rejected)):

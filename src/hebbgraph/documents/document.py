@@ -17,7 +17,7 @@ from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from hebbgraph import __version__
 from hebbgraph.errors import ConversionError, MissingExtraError
@@ -25,6 +25,7 @@ from hebbgraph.protocols import Closing
 from hebbgraph.records import Chunk, Record
 from hebbgraph.splitter import Splitter
 
+_Path: TypeAlias = str | os.PathLike[str]
 _LETTER = re.compile(r"[^\W\d_]")
 _HEADING = re.compile(r"(?m)^#{1,6} .*$")
 
@@ -76,12 +77,7 @@ class Document(Record):
         return spoken
 
 
-def read(
-    path: str | os.PathLike[str],
-    *,
-    base: str | os.PathLike[str] | None = None,
-    limits: Limits | None = None,
-) -> Document:
+def read(path: _Path, *, base: _Path | None = None, limits: Limits | None = None) -> Document:
     """Read a file as the document of its place, see :func:`place_of`.
 
     Raises
@@ -101,7 +97,7 @@ def convert(data: bytes, name: str, *, limits: Limits | None = None) -> Document
         return converter.convert(data, place)
 
 
-def place_of(path: str | os.PathLike[str], base: str | os.PathLike[str] | None = None) -> str:
+def place_of(path: _Path, base: _Path | None = None) -> str:
     """Return the place of a file or folder, as people know it: its path below :func:`base_of`.
 
     >>> place_of("/srv/docs/a.md", base="/srv"), place_of("/srv/docs/a.md")
@@ -113,7 +109,7 @@ def place_of(path: str | os.PathLike[str], base: str | os.PathLike[str] | None =
     return os.fsencode(full.relative_to(root).as_posix()).decode("utf-8", "replace")
 
 
-def base_of(path: str | os.PathLike[str], base: str | os.PathLike[str] | None = None) -> Path:
+def base_of(path: _Path, base: _Path | None = None) -> Path:
     """Return the folder from which the place of a path is counted; no absolute path is stored.
 
     By default it is the current directory if the path lies below it, else the folder around a

@@ -6,7 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from pydantic import Field
 
@@ -16,6 +16,7 @@ from hebbgraph.errors import HebbgraphError, ParameterError
 from hebbgraph.index import HebbianIndex
 from hebbgraph.records import AddReport, Chunk
 
+_Path: TypeAlias = str | os.PathLike[str]
 _BATCH = 512  # chunks that are read or written at once
 _UNLISTED = "cannot be listed"
 _NO_FAULT = ("is empty", "is binary", "has long lines")  # of a file that is skipped
@@ -50,15 +51,14 @@ class Found(NamedTuple):
     folders: list[tuple[str, Path]]
 
 
-def find_files(
-    paths: Iterable[str | os.PathLike[str]], base: str | os.PathLike[str] | None
-) -> Found:
-    """Find the files at and below paths; what is hidden, a link or made by a program is skipped."""
-    found = Found({}, {}, {}, [])
+def find_files(paths: Iterable[_Path], base: _Path | None, digests: Iterable[str]) -> Found:
+    """Find the files at and below paths, counted from a base or that of documents with digests."""
+    found, marks = Found({}, {}, {}, []), {f"@{digest.partition('@')[2]}" for digest in digests}
     for path in map(Path, [paths] if isinstance(paths, str | os.PathLike) else paths):
         if not os.path.lexists(path):
             raise ParameterError(f"there is no file or folder {path}")
-        root = base_of(path, base)
+        above = Path(os.path.abspath(path), "_").parents  # a folder may be a base itself
+        root = base_of(path, base or next((up for up in above if mark_of(up) in marks), None))
         if path.is_dir():
             found.folders.append((place_of(path, root), root))
         for file, reason in _below(path) if path.is_dir() else [(path, "")]:
@@ -93,10 +93,10 @@ def _below(root: Path) -> Iterator[tuple[Path, str]]:
 
 
 def ingest(
-    paths: Iterable[str | os.PathLike[str]],
+    paths: Iterable[_Path],
     index: HebbianIndex,
     *,
-    base: str | os.PathLike[str] | None = None,
+    base: _Path | None = None,
     delete_missing: bool = False,
     dry_run: bool = False,
     limits: Limits | None = None,
@@ -110,7 +110,8 @@ def ingest(
     paths : iterable of paths
     index : HebbianIndex
     base : path, optional
-        The folder from which places are counted; by default as :func:`~.document.place_of` says.
+        The folder from which places are counted; by default the nearest one above from which
+        documents of the index were, else as :func:`~.document.place_of` says.
     delete_missing : bool
         Delete documents that were read from files in these folders and are gone.
     dry_run : bool
@@ -126,7 +127,8 @@ def ingest(
     ParameterError
         If there is no file or folder at a path. Whatever is wrong with a file is reported.
     """
-    found, known = find_files(paths, base), _digests(index)
+    known = _digests(index)
+    found = find_files(paths, base, known.values())
     skipped, failed, done = dict(found.skipped), dict(found.unlisted), list[str]()
     counts, batch, same = Counter[str](), list[Chunk](), 0
     with Converter(limits) as converter:

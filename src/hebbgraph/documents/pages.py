@@ -96,19 +96,16 @@ def _remove_links(body: Any) -> None:
         if _ALONE.fullmatch(link.text_content()):
             _drop(link)
     for element in reversed(list(body.iter(*_BLOCKS.split("|")))):
-        text = element.text_content()
-        if len(text) < 400 and _COOKIES.search(" ".join(text.split())):
-            _drop(element)
-            continue
-        if not _letters(element) and not element.xpath("descendant-or-self::*[@id]|.//a|.//img"):
-            _drop(element)  # dots between links
-            continue
-        links = list(element.iter("a"))
+        text, links = element.text_content(), list(element.iter("a"))
         linked, letters = sum(map(_letters, links)), _letters(element)
+        is_cookies = len(text) < 400 and _COOKIES.search(" ".join(text.split()))
+        # Such as dots between links.
+        is_blank = not letters and not element.xpath("descendant-or-self::*[@id]|.//a|.//img")
         is_menu = (len(links) > 2 and linked > 0.75 * letters) or (
             len(links) > 1 and letters < linked + 12
         )
-        if is_menu and letters <= half and not list(element.iter("p", "pre", "dd", "code")):
+        is_menu &= letters <= half and not list(element.iter("p", "pre", "dd", "code"))
+        if is_cookies or is_blank or is_menu:
             _drop(element)
 
 
