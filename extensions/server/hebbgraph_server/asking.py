@@ -21,8 +21,6 @@ from hebbgraph_server.why import Explainer, named, passage_of
 router = APIRouter(prefix="/v1", responses=RESPONSES)
 #: Hits that are kept of a recall, which bounds what a teacher can store.
 _KEPT_HITS = 100
-#: Hits whose lessons are looked up.
-_MOST_RAISED = 10
 #: How far lessons may push a passage back that would be among the first without them.
 _PUSHED = 200
 
@@ -48,7 +46,7 @@ async def ask(body: models.RecallBody, visit: Reader) -> models.Answer:
             names=explainer.names(),
             hits=explainer.hits(),
         )
-        for hit in [hit for hit in answer.hits if hit.parts["learned"] > 0][:_MOST_RAISED]:
+        for hit in [hit for hit in answer.hits if hit.parts["learned"] > 0][:10]:
             hit.lesson = _raised_by(visit, index, found, hit)
         if body.compare:
             deep = index.recall(body.question, body.k + _PUSHED, where=where)
@@ -97,8 +95,10 @@ async def suggestions(visit: Reader) -> dict[str, list[str]]:
 
     def work(index: HebbianIndex) -> list[str]:
         ids = index.ids(visit.where())
-        passages = map(passage_of, index.get(ids[:: len(ids) // 300 + 1]))
-        return suggested((p.place or p.id, (p.headings or [p.title])[-1]) for p in passages)
+        some = map(passage_of, index.get(ids[:: len(ids) // 300 + 1]))
+        texts = ((p.place or p.id, f"## {(p.headings or [p.title])[-1]}\n{p.text}") for p in some)
+        lines = ((at, line) for at, text in texts for line in text.split("\n") if line[:2] == "##")
+        return suggested((at, line.strip("# ")) for at, line in lines)
 
     return {"questions": await visit.run(work)}
 
