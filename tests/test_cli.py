@@ -208,9 +208,13 @@ def test_notes_and_what_to_do_next_come_after_the_hits(indexed: Path) -> None:
 def test_the_part_of_a_text_is_shown_that_was_asked_for(folder: Path, end: str) -> None:
     salt = f"salt keeps herring{end}" * 40
     run("index", "-", input=json.dumps({"text": f"{salt}Ice was shipped. {salt}"}))
-    for shown in (_on_terminal("recall", "Where is ice?"), run("recall", "Where is ice?").stdout):
+    plain = _on_terminal("recall", "Where is ice?", NO_COLOR="1")
+    for shown in (plain, run("recall", "Where is ice?").stdout):
         assert "Ice was shipped." in shown
         assert len(shown) < 600
+    colored = _on_terminal("recall", "Where is ice?", NO_COLOR="")
+    assert "\x1b[1;31mIce\x1b[0m was shipped." in colored
+    assert colored.count("\x1b[1;31m") == 1
     assert salt in run("recall", "Where is ice?", "--full").stdout
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import sys
@@ -68,13 +69,18 @@ def hit_lines(found: Recall, *, with_path: bool = False, full: bool = False) -> 
         if sys.stdout.isatty():
             width = max(shutil.get_terminal_size().columns - 1, 40)
             text = textwrap.fill(text, width, subsequent_indent=_INDENT)
+            if not os.environ.get("NO_COLOR"):
+                text = _words_of(hit).sub("\x1b[1;31m\\g<0>\x1b[0m", text)
         yield text
+
+
+def _words_of(hit: Hit) -> re.Pattern[str]:
+    return re.compile(rf"(?i)\b(?:{'|'.join(map(re.escape, hit.has)) or '(?!)'})\w*")
 
 
 def _excerpt(hit: Hit) -> str:
     """Return what holds the most words of the question: from the start of a sentence if it can."""
-    words = re.compile(rf"(?i)\b(?:{'|'.join(map(re.escape, hit.has)) or '(?!)'})\w*")
-    text = visible(hit.text[:_READ])
+    words, text = _words_of(hit), visible(hit.text[:_READ])
     starts = [0, *(end.end() for end in re.finditer(r"[.!?]\s", text))]
     starts += [max(word.start() - 100, 0) for word in islice(words.finditer(text), 100)]
     best = max(starts, key=lambda start: len(set(words.findall(text, start, start + _EXCERPT))))
