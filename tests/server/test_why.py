@@ -85,7 +85,7 @@ def test_words_are_marked_in_any_script_and_spelling(api: Any) -> None:
          ["lápices", "niños"]),
         ("Les chevaux sont dans les écuries pendant la nuit.", "Où est le cheval ?", ["chevaux"]),
         ("किताबों की दुकान सुबह खुलती है।", "किताब की दुकान कहाँ है", ["किताबों", "दुकान"]),
-        ("Người dân trồng lúa ở đồng bằng.", "trồng lúa ở đâu?", ["trồng", "lúa"]),
+        ("Người dân trồng lúa quanh năm.", "trồng lúa ở đâu?", ["trồng", "lúa"]),
         ("東京大学の図書館は九時に開きます。", "図書館は何時", ["図書", "館", "は"]),
         ("Call createBasketSession() first.", "What is a basket session?", ["Basket", "Session"]),
         ("It needs a WiFi-Hotspot, as usual.", "wifi hotspot", ["WiFi", "Hotspot"]),

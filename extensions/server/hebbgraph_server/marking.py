@@ -26,6 +26,7 @@ _UMLAUT = regex.compile("(?<![aeiouq])([aou])e")
 _WRITTEN = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ø": "oe", "å": "aa"})
 
 
+@lru_cache(maxsize=256)
 def read_languages(text: str, language: str) -> tuple[str, ...]:
     """Return the languages in which the words of a text are stemmed."""
     spoken = languages_of(tokenize(text), text) if language == AUTO else []
@@ -42,7 +43,7 @@ class Marker:
         self.weights = weights or dict.fromkeys(lexical_terms(tokens, language), 1.0)
         self._language = language
         typed = [word for word in _PART.findall(question.lower()) if not word.isascii()]
-        self._typed: dict[str, str] = {tokenize(word)[0]: word for word in typed}
+        self._typed = {token: str(word) for word in typed for token in tokenize(word)[:1]}
         self._spelled: dict[str, str] = {}
         joined = ((whole, *parts) for whole, parts, _ in compounds(question))
         for token in chain(tokens, *joined):
@@ -63,7 +64,7 @@ class Marker:
             return Mark(start=start, end=end, word=self.word(term), weight=weight)
 
         def found(piece: str, at: int, *smaller: regex.Pattern[str]) -> Iterator[Mark]:
-            if terms := {forms[term] for term in _terms_of(piece, languages) & forms.keys()}:
+            if terms := {forms[term] for term in _terms_of(piece, languages) if term in forms}:
                 inner = smaller[0].finditer(piece) if smaller else ()
                 parts = [found(p[0], at + p.start(), *smaller[1:]) for p in inner]
                 best = max(terms, key=lambda term: (self.weights[term], term))

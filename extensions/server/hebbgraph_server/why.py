@@ -54,10 +54,8 @@ class Explainer:
 
     def ignored(self) -> list[Word]:
         """Return what the question holds that does not count, and why."""
-        counting, tokens = (
-            set(map(self._marker.word, self._recall.terms)),
-            tokenize(self._recall.question),
-        )
+        counting = set(map(self._marker.word, self._recall.terms))
+        tokens = tokenize(self._recall.question)
         spoken = languages_of(tokens, self._recall.question) if self._language == AUTO else []
         everyday = function_words(self._language, *spoken)
         words = dict.fromkeys(self._marker.word(t) for t in tokens if t in everyday)
@@ -70,8 +68,7 @@ class Explainer:
 
     def names(self) -> list[str]:
         """Return the tags that the question names and that lead somewhere."""
-        cues = self._recall.cues
-        return [cue.tag for cue in cues if 0 < (self._df(cue.weight) or 0) <= self._hub_cut]
+        return [c.tag for c in self._recall.cues if 0 < (self._df(c.weight) or 0) <= self._hub_cut]
 
     def _df(self, weight: float) -> int | None:
         """Return how many passages hold a term of this weight, which is log(1 + N / df)."""
@@ -79,8 +76,9 @@ class Explainer:
 
     def marks(self, passage: Found | Chunk, text: str, marker: Marker | None = None) -> list[Mark]:
         """Return where a text of a passage holds words, by default those of the question."""
-        languages = read_languages(f"{passage.title}\n\n{passage.text}", self._language)
-        return list((marker or self._marker).marks(text[:_MAX_SHOWN], languages))
+        both = f"{passage.title}\n\n{passage.text[:_MAX_SHOWN]}"
+        spoken = read_languages(both, self._language)
+        return list((marker or self._marker).marks(text[:_MAX_SHOWN], spoken))
 
     # -- hits -------------------------------------------------------------------------
 

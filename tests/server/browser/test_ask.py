@@ -27,6 +27,23 @@ def test_why_is_a_sentence_always_in_view(open_page: Any) -> None:
     assert "100%" not in page.get_by_role("main").inner_text()
 
 
+def test_what_differs_is_said_in_words_of_the_text_as_it_is_shown(open_page: Any, add: Any) -> None:
+    texts = {
+        "a": "Quokkas hop. Quokkas doze. Quokkas feed.",
+        "b": "Quokkas hop at night, far and wide too.",
+        "c": "Quokkas hop at night, far and wide too.",
+    }
+    for id_, text in texts.items():
+        text = f"# Marsupials\n\n{text}"
+        add({"id": id_, "title": "Marsupials", "text": text, "metadata": {"headings": []}})
+    add({"id": "d", "title": "Quokkas", "text": "Small marsupials of one island, shy and brown."})
+    page = open_page()
+    ask(page, "quokkas")
+    whys = [why.inner_text() for why in page.locator("p.why").all()]
+    assert any("whose text has quokkas 3 times against 1" in why for why in whys), whys
+    assert any(" in all that counts" in why and "level with " in why for why in whys), whys
+
+
 def test_each_word_of_the_question_is_marked_and_common_ones_are_fainter(open_page: Any) -> None:
     page = open_page()
     ask(page, QUESTION)
