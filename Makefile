@@ -11,11 +11,13 @@ BESIDE := extensions/server extensions/papers usebench benchmarks integrations/l
 PYTEST_ARGS ?= --numprocesses=auto --dist=loadfile
 # Where evaluation sets are, a folder each; see benchmarks/README.md.
 DATA ?= data
+# What release-check installs on; a Python that is not on this machine is left out.
+PYTHONS ?= 3.11 3.12 3.13
 
 # A plain `make` lists what there is to make.
 .DEFAULT_GOAL := help
 
-.PHONY: help demo demo-ui site dist test check format bench soak clean
+.PHONY: help demo demo-ui site dist release-check test check format bench soak clean
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -71,6 +73,9 @@ dist: $(VENV)/.build-installed  ## Build every distribution into dist/.
 	@for dir in . $(BESIDE); do \
 		(cd $$dir && "$(abspath $(BIN))/python" -m hatchling build -d "$(abspath dist)") || exit 1; done
 	$(BIN)/python -m twine check --strict dist/*
+
+release-check: dist  ## Install every distribution from its wheel in empty environments, and use it there.
+	$(BIN)/python tools/release_check.py dist $(PYTHONS)
 
 test: $(VENV)/.test-installed  ## Run all tests: the core, the adapters, the server with its page, usebench, examples.
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
