@@ -102,7 +102,7 @@ format: $(VENV)/.check-installed  ## Format and mend what ruff can mend.
 
 proof: $(VENV)/.proof-installed  ## Make the README's table: the set that is here, and those in data/, about a minute each.
 	$(BIN)/hebbgraph bench $(PROVEN) --embedder minilm --metric R@5 --cache build/vectors
-	$(BIN)/hebbgraph bench learn harrow --order reworded --systems bm25,hebbgraph,hebbgraph+ --embedder minilm --cache build/vectors
+	$(BIN)/hebbgraph bench learn harrow --order reworded --systems dense,expansion,hebbgraph,hebbgraph+ --embedder minilm --cache build/vectors
 	@test -z "$(UNPROVEN)" || echo "not in $(DATA)/: $(UNPROVEN). benchmarks/README.md says where they are from"
 
 bench: $(VENV)/.test-installed  ## Measure on the sets in data/, or in another folder: make bench DATA=folder
