@@ -100,7 +100,7 @@ format: $(VENV)/.check-installed  ## Format and mend what ruff can mend.
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-proof: $(VENV)/.proof-installed  ## Make the README's table: the set that is here, and those in data/, about a minute each.
+proof: $(VENV)/.proof-installed  ## Make the README's table: the row whose set is here, and those of data/.
 	$(BIN)/hebbgraph bench $(PROVEN) --embedder minilm --metric R@5 --cache build/vectors
 	$(BIN)/hebbgraph bench learn harrow --order reworded --systems dense,expansion,hebbgraph,hebbgraph+ --embedder minilm --cache build/vectors
 	@test -z "$(UNPROVEN)" || echo "not in $(DATA)/: $(UNPROVEN). benchmarks/README.md says where they are from"
