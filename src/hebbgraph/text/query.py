@@ -12,14 +12,24 @@ from hebbgraph.records.base import MAX_QUESTION
 from hebbgraph.text.compounds import compounds
 from hebbgraph.text.shapes import languages_of
 from hebbgraph.text.syllables import is_syllabic, syllabic_terms
-from hebbgraph.text.tokens import AUTO, STOP_WORDS, WORD_LISTS, lexical_terms, tokenize, word_set
+from hebbgraph.text.tokens import (
+    AUTO,
+    STOP_WORDS,
+    WORD_LISTS,
+    lexical_terms,
+    tokenize,
+    word_set,
+    word_sets,
+)
 
 SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？।؟])|\n+")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _OTHER_SCRIPTS = ("russian", "greek", "arabic", "hindi", "korean", "persian")
 #: Phrases that only ask, in scripts without spaces; longer ones first.
 _ASKING = re.compile("|".join(sorted(WORD_LISTS["asking_unspaced"].split(), key=len)[::-1]))
-_FUNCTION_WORDS = word_set("asking").union(*(STOP_WORDS[name] for name in _OTHER_SCRIPTS))
+_ASKED = word_sets("asking_elsewhere")
+_IGNORED = {name: words | _ASKED.get(name, set()) for name, words in STOP_WORDS.items()}
+_FUNCTION_WORDS = word_set("asking").union(*(_IGNORED[name] for name in _OTHER_SCRIPTS))
 
 
 def usable_question(text: str) -> tuple[str, str | None]:
@@ -49,7 +59,7 @@ _FOLLOWING = _REQUESTS | word_set("following")
 @cache
 def function_words(*languages: str) -> frozenset[str]:
     """Return tokens to ignore in a query: function words of English, other scripts, and these."""
-    own = (STOP_WORDS.get(name, frozenset()) for name in languages if name != "english")
+    own = (_IGNORED.get(name, frozenset()) for name in languages if name != "english")
     return _FUNCTION_WORDS.union(*own)
 
 
