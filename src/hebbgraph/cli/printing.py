@@ -35,11 +35,7 @@ def visible(text: str) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """Return a number with its noun.
-
-    >>> counted(1, "chunk"), counted(2000, "chunk")
-    ('1 chunk', '2,000 chunks')
-    """
+    """Return a number with its noun: 1 chunk, 2,000 chunks."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 

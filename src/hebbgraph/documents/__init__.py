@@ -1,8 +1,4 @@
-"""Files to documents to chunks.
-
-:func:`read` and :func:`convert` return a :class:`Document`, whose ``chunks()`` go to
-``index.refresh``; :func:`ingest` reads folders.
-"""
+"""Files to documents, whose chunks go to ``index.refresh``; :func:`ingest` reads folders."""
 
 from hebbgraph.documents.document import Document, Limits, convert, read
 from hebbgraph.documents.ingesting import IngestReport, ingest
