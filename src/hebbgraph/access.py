@@ -56,19 +56,16 @@ def actor_of(bound: Actor, fields: Fields) -> str | None:
 
 
 def joined(filters: Iterable[Fields]) -> Fields | None:
-    """Return one filter that passes what all of these pass.
-
-    >>> joined([{"owner": "ann"}, {}, {"year": 1871}])
-    {'$and': [{'owner': 'ann'}, {'year': 1871}]}
-    """
+    """Return one filter that passes what all of these pass; None if they let all pass."""
     parts = [where for where in filters if where]
     return {"$and": parts} if len(parts) > 1 else parts[0] if parts else None
 
 
 def ruled(rule: Callable[[Fields], Any], fields: Fields, name: str) -> Any:
     """Return what a rule of the application makes of a request, which must say what it reads."""
+    # A field such as {"$ne": "ann"} would open a filter, so no rule sees it.
     try:
-        made = rule(fields)
+        made = rule({field: value for field, value in fields.items() if not _is_condition(value)})
     except KeyError as error:
         raise ParameterError(
             f"{name} finds no {error.args[0]!r:.80} in the request; set it there"
@@ -76,6 +73,10 @@ def ruled(rule: Callable[[Fields], Any], fields: Fields, name: str) -> Any:
     if made is None:
         raise FilterError(f"{name} returned None; a filter that lets all pass is empty")
     return made
+
+
+def _is_condition(value: object) -> bool:
+    return isinstance(value, Mapping) and any(str(key).startswith("$") for key in value)
 
 
 def is_empty(index: HebbianIndex) -> bool:

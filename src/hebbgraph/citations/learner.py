@@ -128,7 +128,8 @@ class Learner(Closing):
         output : str, message or object, optional
             What the application returned.
         answer_id : str, optional
-            Keeps the recalls, so that :meth:`verdict` finds them from any process.
+            Keeps the recalls, so that :meth:`verdict` finds them from any process, unless
+            another answer has this name already.
         actor, trusted : optional
             By default the learner's.
         """
@@ -149,7 +150,9 @@ class Learner(Closing):
                     index.reinforce(recall, cited=cited, shown=shown, **options)
                     for recall, cited, shown in credited(outcome.cited, outcome.shown, own)
                 ]
-                for recall in own if answer_id is not None else ():
+                # The first answer of a name keeps it: verdicts on it cannot be led elsewhere.
+                is_new = answer_id is not None and not index.kept(answer_id)
+                for recall in own if is_new else ():
                     index.keep(recall, answer=answer_id)
                 outcomes.append(outcome.with_lessons(lessons))
             outcomes.sort(key=lambda outcome: not outcome.lessons)

@@ -240,8 +240,6 @@ def shown_in(prompt: Any, passages: Iterable[PassageLike]) -> Shown:
     >>> passages = [Passage("a", "Built by Ida Moss."), Passage("b", "Born in Tessel Bay.")]
     >>> shown_in("Sources:\n[1] On births\nBorn in Tessel Bay.\n\nWho?", passages).keys
     {'1': 'b'}
-    >>> shown_in([{"role": "user", "content": "Source 7:\nBuilt by Ida Moss."}], passages).keys
-    {'7': 'a'}
     """
     candidates = [passage for passage in passages if passage.text.strip()]
     text, blocks = read_prompt(prompt)
