@@ -73,6 +73,20 @@ def test_the_same_id_replaces(world: World, ships: Path) -> None:
         assert len(retriever.index.ids()) == len(SHIPS)
 
 
+def test_an_id_given_twice_is_logged(
+    world: World, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    petrel, same, other = (Passage(text, "petrel") for text in ("Built.", "Built.", "Sold."))
+    world.write(tmp_path, [petrel, same])
+    assert caplog.messages == []
+    world.write(tmp_path, [petrel, same, other])
+    assert [text.partition(" ")[2] for text in caplog.messages] == [
+        "that a later one with the same id replaces: 1"
+    ]
+    with HebbianIndex.open(tmp_path) as index:
+        assert [chunk.text for chunk in index.get(index.ids())] == ["Sold."]
+
+
 def test_metadata_come_back(world: World, tmp_path: Path) -> None:
     kept = {"year": 1871, "deep": {"a": [1, None, "x"]}, "hebbgraph": "mine", "_llama_index": "too"}
     world.write(tmp_path, [Passage("The Petrel.", "petrel", kept)])
@@ -223,6 +237,19 @@ def test_what_an_answer_cites_is_learned(world: World, retriever: Any) -> None:
     assert ([*lesson.cited], lesson.actor) == (["moss"], "ann")
     assert retriever.index.recall("Where is Moss from?", 3)["moss"].score > before
     assert retriever.index.forget(actor="ann") == 1
+
+
+def test_a_cited_passage_that_shares_no_word_is_learned(world: World, tmp_path: Path) -> None:
+    """It was shown at a score of 0 to fill the list: there is most to learn from it."""
+    world.write(tmp_path, [Passage("Deposits are paid back.", "deposit"), SHIPS[3]])
+    with world.open(tmp_path, k=2) as retriever:
+        before = retriever.index.recall(QUESTION, 2)["deposit"]
+        assert before.score == 0.0
+        with world.learner(retriever) as learner:
+            world.answer(learner, retriever, "Deposits are paid back.")
+        after = retriever.index.recall(QUESTION, 2)
+    assert after[0].id == "deposit"
+    assert after[0].score > 0.5
 
 
 def test_what_the_application_binds_is_the_actor(world: World, retriever: Any) -> None:
