@@ -115,16 +115,19 @@ class Namespaces:
             self.close(self._most)
 
     def recall(self, namespace: str, question: str, k: int, **options: Any) -> Recall:
-        """Ask a namespace; warn where nothing can be found, as there is nothing."""
+        """Ask a namespace; warn where nothing can be found, as there is nothing of the kind."""
         if not isinstance(namespace, str):
             raise ParameterError(f"namespace_by returned {namespace!r:.80}; return its name")
         recall = Recall(id="", namespace=namespace, question="")
         with self.opened(namespace) as index:
             if index is not None:
                 recall = index.recall(question, k, **options)
+            notes = () if recall else recall.notes  # names with "_" are an adapter's own
+            lacks = [note for note in notes if "has a field" in note and "'_" not in note]
             if not recall and (index is None or is_empty(index)):
-                what = f"{index!r} is empty" if index else f"there is no namespace {namespace!r}"
-                hint = "add to it first, or check path and namespace"
+                lacks = [f"{index!r} is empty" if index else f"there is no namespace {namespace!r}"]
+            for what in lacks:
+                hint = "add to it first, or check path, namespace and filter"
                 warnings.warn(f"{what}, so nothing can be found; {hint}", UserWarning, stacklevel=4)
         return recall
 

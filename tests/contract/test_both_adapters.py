@@ -191,6 +191,14 @@ def test_a_bound_filter_holds_whatever_a_request_says(world: World, ships: Path)
         assert world.ask(retriever, QUESTION, wide) == []
 
 
+def test_a_filter_for_a_field_that_no_passage_has_warns(world: World, ships: Path) -> None:
+    with (
+        world.open(ships, filter={"owners": "ann"}) as retriever,
+        pytest.warns(UserWarning, match="no chunk has a field 'owners', so nothing can be found"),
+    ):
+        assert world.ask(retriever, QUESTION) == []
+
+
 def test_a_rule_reads_the_request_and_the_request_only_narrows(world: World, ships: Path) -> None:
     with world.open(ships, k=5, filter_by=lambda said: {"owner": said["user_id"]}) as retriever:
         for name in ("ann", "ben"):

@@ -160,6 +160,15 @@ def test_a_stream_that_is_left_is_learned_once(
     assert not learner._traces
 
 
+def test_a_learner_that_hears_no_answer_says_so(
+    retriever: HebbianRetriever, learner: CitationLearner
+) -> None:
+    chain = chain_of(retriever.with_config(callbacks=[learner]), citing("built by"))
+    with pytest.warns(UserWarning, match="put it into the callbacks of the outermost call"):
+        chain.invoke("Who built the Petrel?")
+    assert learner.counts == {}
+
+
 def test_another_index_is_left_to_its_own_learner(ships: list[Document]) -> None:
     with (
         HebbianRetriever.from_documents(ships) as one,

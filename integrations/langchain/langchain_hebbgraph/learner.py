@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import warnings
 from collections import OrderedDict, deque
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
@@ -247,6 +248,9 @@ class CitationLearner(Learner, BaseCallbackHandler):
             messages = trace.output.get("messages") if isinstance(trace.output, dict) else None
             output = messages[-1] if isinstance(messages, list) and messages else trace.output
             self._teach(recalls, replies, request, trace.names, {"output": output})
+        elif trace.recalls:
+            hint = "put it into the callbacks of the outermost call, or call its learn()"
+            warnings.warn(f"a learner heard a retrieval, and no model answer; {hint}", stacklevel=2)
 
 
 class _Teachable(Tenant):

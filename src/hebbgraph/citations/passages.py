@@ -220,19 +220,16 @@ def _free_numbers(passages: Sequence[Passage], *, apart: bool) -> list[str]:
 def shown_in(prompt: Any, passages: Iterable[PassageLike]) -> Shown:
     r"""Read from a prompt which passages it shows, and under which keys.
 
+    A passage is shown if its text, or at least its first 64 characters, stand in the prompt and not
+    just within another passage. A key stands at the start of its line or on a line before. Texts
+    under 32 characters need one.
+
     Parameters
     ----------
     prompt : str or list
         Text, or messages of any framework or provider, which are read by their shape.
     passages : iterable of Passage, Hit or Chunk
         The candidates. Several may have the same id, such as the parts of a chunk.
-
-    Returns
-    -------
-    Shown
-        A passage is shown if its text, or at least its first 64 characters, stand in the prompt
-        and not just within another passage. A key stands at the start of its line or on a line
-        before. Texts under 32 characters need one.
 
     Examples
     --------
