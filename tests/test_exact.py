@@ -14,7 +14,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 from typing import Any, NamedTuple
 from unittest.mock import patch
@@ -35,6 +35,7 @@ from hebbgraph.store.sqlite import SQLiteDatabase
 from hebbgraph.terms import Role, TermKind
 from hebbgraph.text.candidates import proposals
 from hebbgraph.text.context import text_words
+from hebbgraph.text.shapes import languages_of
 from hebbgraph.text.tokens import lexical_terms, tokenize
 
 TIMES = 20 if os.environ.get("HEBBGRAPH_SOAK") == "1" else 1
@@ -294,9 +295,12 @@ def _model(chunks: list[Chunk], most_holders: int) -> Model:
     postings: dict[tuple[tuple[int, str], str], tuple[int, int]] = {}
     counts: dict[tuple[int, str], list[int]] = {}
     tokens = {c.id: [tokenize(part) for part in (c.title, c.text) if part] for c in chunks}
-    kinds = {c.id: proposals(c.text, c.title, c.tags) for c in chunks}
+    kinds = {}
     for chunk in chunks:
-        words, length = text_words(tokens[chunk.id], chunk.title, chunk.text, "auto")
+        text = f"{chunk.title}\n\n{chunk.text}"
+        spoken = languages_of(chain.from_iterable(tokens[chunk.id]), text)
+        kinds[chunk.id] = proposals(chunk.text, chunk.title, chunk.tags, spoken)
+        words, length = text_words(tokens[chunk.id], text, "auto", spoken)
         for word, n in words.items():
             # Up to 64 words, a length is its own code.
             postings[(TermKind.WORD, word), chunk.id] = n, length

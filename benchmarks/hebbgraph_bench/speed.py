@@ -238,7 +238,7 @@ def words(path: str, questions: Sequence[str], corpus: str) -> dict[str, Any]:
     texts = []
     for chunk in chunks(corpus):
         tokens = tokenize_texts(chunk["title"], chunk["text"])
-        counts, _ = text_words(tokens, chunk["title"], chunk["text"], "english")
+        counts, _ = text_words(tokens, f"{chunk['title']}\n\n{chunk['text']}", "english", [])
         texts.append(list(counts.elements()))
         document = tantivy.Document()
         document.add_text("t", " ".join(texts[-1]))

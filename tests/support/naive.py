@@ -11,8 +11,8 @@ from typing import Any
 
 from hebbgraph import Chunk, HebbianIndex
 from hebbgraph.formulas.bm25 import LENGTHS
+from hebbgraph.ingest.prepare import prepare
 from hebbgraph.recall.question import weigh_compounds
-from hebbgraph.text.context import searched_text, text_words, tokenize_texts
 from hebbgraph.text.query import query_terms
 
 __all__ = ["best_by_words", "cooccurrences", "passes"]
@@ -108,11 +108,8 @@ def best_by_words(index: HebbianIndex, question: str) -> list[tuple[str, float]]
     settings = index.settings
     counts, lengths = {}, {}
     for chunk in index.get(index.ids()):
-        text = searched_text(chunk.text, chunk.metadata, settings.search_metadata)
-        tokens = tokenize_texts(chunk.title, text)
-        counts[chunk.id], lengths[chunk.id] = text_words(
-            tokens, chunk.title, text, settings.language
-        )
+        read = prepare(chunk, None, settings)
+        counts[chunk.id], lengths[chunk.id] = read.words, read.length
     n, df = len(counts), Counter(word for words in counts.values() for word in words)
     mean = sum(lengths.values()) / max(n, 1)
     scores: Counter[str] = Counter()

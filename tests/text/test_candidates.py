@@ -1,12 +1,13 @@
 import pytest
 
 from hebbgraph.text.candidates import MAX_NAMES, proposals
-from hebbgraph.text.tokens import phrase_key
+from hebbgraph.text.shapes import languages_of
+from hebbgraph.text.tokens import phrase_key, tokenize
 
 
 def keys(text, *kinds, title=""):
     """Return the keys of these kinds, or of all, by kind and then in reading order."""
-    found = proposals(text, title)
+    found = proposals(text, title, spoken=languages_of(tokenize(text), text))
     return [key for kind in kinds or found for key in found.get(kind, [])]
 
 

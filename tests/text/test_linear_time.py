@@ -7,6 +7,7 @@ import pytest
 from hebbgraph.text.candidates import proposals
 from hebbgraph.text.context import join_tokens, text_words, tokenize_texts
 from hebbgraph.text.matching import Phrases, possible_phrases
+from hebbgraph.text.shapes import languages_of
 
 PATTERNS = ["a", "A", "A ", "Ab ", "Foo of ", "(", "(AB", "NATO (", "'", ".", "a.", "a-1", "x/",
             "中", "中国。", "กา", "カ・", "《中国", "é", "\u200d", "a\u0301", "\u0301", "Foo\n",
@@ -22,8 +23,9 @@ LONGEST = {key.split()[0]: 12 for key in KNOWN}
 def seconds(text):
     started = time.process_time()
     tokens = tokenize_texts(text, text)
-    text_words(tokens, text, text, "english")
-    proposals(text, text)
+    spoken = languages_of(tokens[0], text)
+    text_words(tokens, f"{text}\n\n{text}", "english", spoken)
+    proposals(text, text, spoken=spoken)
     Phrases(dict.fromkeys(KNOWN)).values_in(join_tokens(tokens))
     for part in tokens:
         sum(1 for _ in possible_phrases(part, LONGEST))

@@ -152,7 +152,7 @@ def test_stop_words_of_a_language_that_are_words_in_english_count_there_only():
 def test_tokens_and_words_are_those_of_title_and_text(title, text):
     tokens = tokenize_texts(title, text)
     assert tokens == [tokenize(part) for part in (title, text) if part]
-    words, length = text_words(tokens, title, text, "english")
+    words, length = text_words(tokens, f"{title}\n\n{text}", "english", [])
     expected = Counter(word for part in tokens for word in lexical_terms(part))
     assert length == expected.total()
     assert expected <= words

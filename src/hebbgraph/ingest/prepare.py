@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from hebbgraph.store.terms import CAPITAL_WORTH, TITLE_WORTH
 from hebbgraph.text.candidates import proposals
 from hebbgraph.text.context import join_tokens, searched_text, text_words, tokenize_texts
 from hebbgraph.text.references import named_by_links
+from hebbgraph.text.shapes import languages_of
 
 TITLE, GIVEN, OTHER, OPENER, CAPITAL, NOUN = range(6)
 _CODES = {
@@ -51,9 +53,11 @@ def prepare(chunk: Chunk, tagged: Iterable[str] | None, settings: Settings) -> P
     if chunk.metadata:
         text = searched_text(text, chunk.metadata, settings.search_metadata)
     tokens = tokenize_texts(chunk.title, text)
-    words, length = text_words(tokens, chunk.title, text, settings.language)
+    both = f"{chunk.title}\n\n{text}"
+    spoken = languages_of(chain.from_iterable(tokens), both)
+    words, length = text_words(tokens, both, settings.language, spoken)
     given = [*chunk.tags, *(tagged or ())]
-    by_kind = proposals(text if settings.text_tags else "", chunk.title, given)
+    by_kind = proposals(text if settings.text_tags else "", chunk.title, given, spoken)
     for kind, keys in zip(("title", "given"), named_by_links(chunk), strict=True):
         by_kind.setdefault(kind, []).extend(keys)
     proposed = [

@@ -8,14 +8,14 @@ merely opens a text ("Meta said on Tuesday", "Meta is planning") is an actor in 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
 from hebbgraph.text.characters import fold
 from hebbgraph.text.names import NAME_SPAN, UNIT_KEYS, Kind, add_names
 from hebbgraph.text.salience import spaced_terms, unspaced_names, unspaced_terms
-from hebbgraph.text.shapes import ShapedText, is_english, languages_of, shape_text
-from hebbgraph.text.syllables import SYLLABIC, is_syllabic
+from hebbgraph.text.shapes import ShapedText, is_english, shape_text
+from hebbgraph.text.syllables import SYLLABIC
 from hebbgraph.text.tokens import WORD_LISTS, phrase_key, word_set, word_sets
 
 #: A chunk with fewer names and codes than this also proposes salient terms. Terms of every chunk
@@ -51,8 +51,10 @@ def _title_fits(title: str, text: str) -> bool:
     return fits or _NOT_LATIN.search(title) is not None
 
 
-def proposals(text: str, title: str = "", tags: Iterable[str] = ()) -> dict[str, list[str]]:
-    """Propose tags for one chunk, from the chunk alone.
+def proposals(
+    text: str, title: str = "", tags: Iterable[str] = (), spoken: Sequence[str] = ("english",)
+) -> dict[str, list[str]]:
+    """Propose tags for one chunk, from the chunk alone; ``spoken`` are the languages of its text.
 
     Returns distinct keys by kind, see :data:`~hebbgraph.text.names.Kind`, each under the first that
     applies, but given tags in any case. If an untitled chunk opens by defining a name, that name
@@ -69,7 +71,8 @@ def proposals(text: str, title: str = "", tags: Iterable[str] = ()) -> dict[str,
     >>> proposals("", title="Angi Vera (film)", tags=["cinema"])
     {'title': ['angi vera film', 'angi vera'], 'given': ['cinema']}
     """
-    language, shaped = _shaped(text)
+    language = spoken[0] if spoken and spoken[0] in _SHAPED else "english"
+    shaped = shape_text(text, language)
     names: dict[str, Kind] = {}
     add_names(names, shaped, language)
     n_names_in_text = len(names) - ("" in names)
@@ -99,17 +102,6 @@ def proposals(text: str, title: str = "", tags: Iterable[str] = ()) -> dict[str,
     return {**by_kind, "given": given} if given else by_kind
 
 
-def _shaped(text: str) -> tuple[str, ShapedText]:
-    """Return the language of a text, and its shape in that language."""
-    if is_syllabic(text):
-        return SYLLABIC, shape_text(text, SYLLABIC)
-    shaped = shape_text(text, "english")
-    language = next(iter(languages_of(shaped.units, text)), "")
-    if language == "english" or language not in WORD_LISTS["copulas"]:
-        return "english", shaped
-    return language, shape_text(text, language)
-
-
 def _titles_and_given(
     text: str,
     title: str,
@@ -134,6 +126,7 @@ def _titles_and_given(
 # -- definitions -------------------------------------------------------------------------
 
 _COPULAS, _ARTICLES = word_sets("copulas"), word_sets("articles")
+_SHAPED = {*_COPULAS, SYLLABIC}
 _PREPOSITIONS = word_set("prepositions")
 _READ = 40  # units; other names, dates and places may separate name and verb
 _LONGEST = 8  # words of a name that are not all capitalised: "Escape from the Dark"

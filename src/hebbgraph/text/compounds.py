@@ -36,6 +36,8 @@ _JOINT = re.compile("[-‐.\u200c:_]+")
 #: The words of a name: get, URLs; HTTP, Server, Error, 2.
 _HUMP = regex.compile(r"\p{Lu}+(?:s(?!\p{L}))?(?!\p{Ll})|\p{Lu}?[\p{Ll}\p{Lo}\p{M}]+|\p{N}+")
 _UNDIVIDED = word_set("undivided")
+#: Words that are not just letters and a sign after them.
+_UNUSUAL = re.compile(r"(?:[A-Z]?[a-z]++[,.;:!?)]*+\s+)*+(\S*)\s*").findall
 #: What an ASCII word with compounds has.
 _MAYBE = re.compile(r"[A-Z](?<=[a-z].)|[a-z](?<=[A-Z]{2}.)|[0-9_]|[-.:][A-Za-z]|\b[A-Z]\b")
 #: .NET; c++ before a number; a capital by itself, as C is beside Objective-C; 🦊.
@@ -71,7 +73,7 @@ def compounds(text: str) -> list[Compound]:
     >>> [whole for whole, *_ in compounds("wi-fi: 5 kg, infor-\nmation")]
     ['wifi', 'information', '5kg']
     """
-    found = list(chain.from_iterable(map(_OF_WORD.__getitem__, _CUT.sub("-", text).split())))
+    found = list(chain.from_iterable(map(_OF_WORD.__getitem__, _UNUSUAL(_CUT.sub("-", text)))))
     for match in _UNIT.finditer(text):
         between, unit = match.groups()
         if unit in _ORDINALS or (between and unit in stop_words()):
@@ -97,6 +99,8 @@ def _of_word(word: str) -> tuple[Compound, ...]:
             parts = list(chain.from_iterable(map(_humps, pieces)))
             if len(parts) > 1 and all(map(fold, parts)):  # not of tatweel alone
                 found.append(Compound(fold("".join(pieces)), _parts(parts)))
+    if word.isalpha() and len(word) > 1:
+        return tuple(found)
     for match in _SIGN.finditer(word):
         sign = match[0]
         found.append(Compound(sign) if sign.isalpha() else Compound(sign.lower(), exact=True))

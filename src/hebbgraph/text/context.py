@@ -19,8 +19,7 @@ from urllib.parse import unquote
 import Stemmer
 
 from hebbgraph.text.compounds import compounds
-from hebbgraph.text.shapes import languages_of
-from hebbgraph.text.syllables import SYLLABIC, is_syllabic, syllabic_terms
+from hebbgraph.text.syllables import SYLLABIC, syllabic_terms
 from hebbgraph.text.tokens import AUTO, lexical_terms, tokenize
 
 #: The fields that are searched by default, with names as :func:`_field` normalises them.
@@ -108,39 +107,33 @@ def join_tokens(tokens: list[list[str]]) -> str:
 
 
 def text_words(
-    tokens: list[list[str]], title: str, text: str, language: str
+    tokens: list[list[str]], text: str, language: str, spoken: list[str]
 ) -> tuple[Counter[str], int]:
-    """Return how often a chunk holds each word, and its length, in words of its tokens.
+    r"""Return how often a chunk holds each word, and its length, in words of its tokens.
 
     The words of compounds that tokens lack are added, and for Vietnamese, syllables with marks.
 
     If texts have each their own language, words are stemmed as English, so that every phrase is
     found, and again in the language of the text; a label says which one that is.
 
-    >>> text_words(tokenize_texts("Chợ", "Bạn bán."), "Chợ", "Bạn bán.", "english")
+    >>> text_words(tokenize_texts("Chợ", "Bạn bán."), "Chợ\n\nBạn bán.", "english", [SYLLABIC])
     (Counter({'ban': 2, 'cho': 1, 'chợ': 1, 'bạn': 1, 'bán': 1, 'chợ_bạn': 1, 'bạn_bán': 1}), 3)
-    >>> list(text_words([["il", "ponte", "di", "brooklyn"]], "", "Il ponte di Brooklyn", AUTO)[0])
+    >>> list(text_words([["il", "ponte", "di", "brooklyn"]], "", AUTO, ["italian"])[0])
     ['il', 'pont', 'di', 'brooklyn', 'language:italian']
     """
     words = Counter(chain.from_iterable(lexical_terms(part, language) for part in tokens))
     length = words.total()
-    both = f"{title}\n\n{text}" if title and text else title or text
-    spoken: list[str] = []
-    if is_syllabic(both):
-        spoken = [SYLLABIC]
-    elif language == AUTO:
-        spoken = languages_of(chain.from_iterable(tokens), both)
     if language == AUTO and spoken != ["english"]:
         own = set(words)
         for name in filter(STEMMED.__contains__, spoken):
             for part in tokens:
                 words.update(word for word in lexical_terms(part, name) if word not in own)
         words.update(map(label, spoken))
-    added = list(chain.from_iterable((whole, *parts) for whole, parts, _ in compounds(both)))
+    added = list(chain.from_iterable((whole, *parts) for whole, parts, _ in compounds(text)))
     for word in lexical_terms(added, language):
         words[word] = words[word] or 1
     if spoken == [SYLLABIC]:
-        words.update(syllabic_terms(both))
+        words.update(syllabic_terms(text))
     return words, length
 
 

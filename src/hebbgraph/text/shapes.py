@@ -25,7 +25,7 @@ from typing import NamedTuple
 import regex
 
 from hebbgraph.text.characters import UNSPACED, bounded_words
-from hebbgraph.text.syllables import SYLLABIC, is_function_syllable
+from hebbgraph.text.syllables import SYLLABIC, is_function_syllable, is_syllabic
 from hebbgraph.text.tokens import (
     ARTICLES,
     MAX_TOKEN_CHARACTERS,
@@ -244,6 +244,7 @@ def is_english(units: list[str]) -> bool:
 
 _LISTS = [*STOP_WORDS.items(), *WORD_LISTS["letters"].items()]
 _LANGUAGES = sorted({language for language, _ in _LISTS})
+_ENGLISH = _LANGUAGES.index("english")
 _INITIALS = frozenset("bcdfghjklmnpqrstvwxz")  # elided words, and variables in code
 _MOST_TIED = 4
 #: The languages that a function word or letter tells, a byte each, so that words add up quickly.
@@ -259,15 +260,17 @@ def languages_of(tokens: Iterable[str], text: str) -> list[str]:
     >>> languages_of("wat is de hoogste berg".split(), ""), languages_of(["berg"], "berg")
     (['dutch'], [])
     """
+    if is_syllabic(text):
+        return [SYLLABIC]
     found = set(islice(tokens, _SAMPLE))
     if not text.isascii():
         found.update(char for char in set(text[: 10 * _SAMPLE].casefold()) if not char.isascii())
     told = sum([_TELLS[word] for word in found if word in _TELLS])
-    counts = dict(zip(_LANGUAGES, told.to_bytes(len(_LANGUAGES), "little"), strict=True))
-    most = max(counts.values())
-    if not most or most == counts["english"]:
+    counts = told.to_bytes(len(_LANGUAGES), "little")
+    most = max(counts)
+    if counts[_ENGLISH] == most:
         return ["english"] if most else []
-    best = [name for name, n in counts.items() if n == most]
+    best = [name for name, n in zip(_LANGUAGES, counts, strict=True) if n == most]
     return best if len(best) <= _MOST_TIED and most * _WORDS_PER_MARKER >= len(found) else []
 
 
