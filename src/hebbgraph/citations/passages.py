@@ -323,12 +323,14 @@ def read_prompt(prompt: Any) -> tuple[str, list[tuple[str, str]]]:
     texts, blocks = list[str](), list[tuple[str, str]]()
 
     def read(value: Any, into: list[str]) -> None:
+        inner = _field(value, "document", "searchResult")  # as Bedrock has it
         if isinstance(value, str):
             into.append(value)
         elif isinstance(value, list | tuple):
             for part in value:
                 read(part, into)
-        elif str(_field(value, "type", "block_type")) in _NATIVE:
+        elif isinstance(inner, Mapping) or str(_field(value, "type", "block_type")) in _NATIVE:
+            value = inner or value
             source, parts = _field(value, "source"), list[str]()
             name = source if isinstance(source, str) else ""
             read([_field(value, "content", "text"), None if name else source], parts)
