@@ -52,9 +52,6 @@ def to_chunk(document: Document, id: str | None = None) -> Chunk:
 
     Its id is the one given, the document's own, or else a digest of source, title and text: other
     metadata may change without changing it.
-
-    >>> to_chunk(Document("Ida Moss built it.", id="p", metadata={"title": "Petrel"})).title
-    'Petrel'
     """
     extra = sorted(type(document).model_fields.keys() - Document.model_fields.keys())
     if extra:
@@ -112,7 +109,8 @@ def chunks_of(documents: Iterable[Document], ids: Ids = None) -> list[Chunk]:
     if blank:
         text = "%d of %d documents have no text and were left out; the first is documents[%d]"
         logger.warning(text, len(blank), len(documents), blank[0])
-    if n_replaced := len({(c.id, c.text) for c in chunks}) - len({c.id for c in chunks}):
+    last = {chunk.id: chunk for chunk in chunks}
+    if n_replaced := sum(chunk != last[chunk.id] for chunk in chunks):
         logger.warning("documents that a later one with the same id replaces: %d", n_replaced)
     return chunks
 

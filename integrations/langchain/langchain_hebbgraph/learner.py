@@ -249,8 +249,8 @@ class CitationLearner(Learner, BaseCallbackHandler):
             output = messages[-1] if isinstance(messages, list) and messages else trace.output
             self._teach(recalls, replies, request, trace.names, {"output": output})
         elif trace.recalls:
-            hint = "put it into the callbacks of the outermost call, or call its learn()"
-            warnings.warn(f"a learner heard a retrieval, and no model answer; {hint}", stacklevel=2)
+            hint = "put it into the callbacks of the outermost call"
+            warnings.warn(f"a learner hears a retrieval and no answer; {hint}", stacklevel=2)
 
 
 class _Teachable(Tenant):

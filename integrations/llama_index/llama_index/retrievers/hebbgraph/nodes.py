@@ -209,7 +209,8 @@ def write_nodes(
             vectors[text].append(node.embedding)
     if n_blank := len(nodes) - len(chunks):
         logger.warning("%d of %d nodes have no text and were left out", n_blank, len(nodes))
-    if n_replaced := len({(c.id, c.text) for c in chunks}) - len({c.id for c in chunks}):
+    last = {chunk.id: chunk for chunk in chunks}
+    if n_replaced := sum(chunk != last[chunk.id] for chunk in chunks):
         logger.warning("nodes that a later one with the same id replaces: %d", n_replaced)
     embedder = index.embedder
     if vectors and embedder is None:
