@@ -91,9 +91,9 @@ class CitationLearner(Learner, BaseCallbackHandler):
         self._traces: OrderedDict[UUID, _Trace] = OrderedDict()
         self._trace_of: dict[UUID, _Trace] = {}
         self._earlier: OrderedDict[str, deque[Recall]] = OrderedDict()
-        #: All names of answers that are being learned, by the first of them.
-        self._names: OrderedDict[str, list[str]] = OrderedDict()
-        super().__init__(lambda name: _Teachable(self, name), namespace=index.namespace, **options)
+        super().__init__(
+            lambda name: Tenant(self._namespaces, name), namespace=index.namespace, **options
+        )
 
     def __deepcopy__(self, memo: object) -> Self:
         return self  # copies of a configuration share it
@@ -137,10 +137,7 @@ class CitationLearner(Learner, BaseCallbackHandler):
         options: dict[str, Any],
     ) -> Future[Outcome]:
         options.setdefault("actor", actor_of(self._actor, request))
-        if names:
-            options["answer_id"] = names[0]
-            _put(self._names, names[0], names)
-        return super().learn(recalls, replies, **options)
+        return super().learn(recalls, replies, answer_id=names, **options)
 
     # -- listening --------------------------------------------------------------------
 
@@ -251,19 +248,6 @@ class CitationLearner(Learner, BaseCallbackHandler):
         elif trace.recalls:
             hint = "put it into the callbacks of the outermost call"
             warnings.warn(f"a learner hears a retrieval and no answer; {hint}", stacklevel=2)
-
-
-class _Teachable(Tenant):
-    """A namespace of the learner's index."""
-
-    def __init__(self, learner: CitationLearner, namespace: str) -> None:
-        super().__init__(learner._namespaces, namespace)
-        self._learner = learner
-
-    def keep(self, recall: Recall, *, answer: str | None = None) -> None:
-        """Keep a recall under all names of its answer."""
-        for name in self._learner._names.get(answer or "", [answer]):
-            self.__getattr__("keep")(recall, answer=name)
 
 
 def _put(known: OrderedDict[Any, Any], key: Any, value: Any) -> Any:
