@@ -44,9 +44,9 @@ KINDS = ("words", "often by words", "vectors", "often by vectors", "path", "ofte
 _PROPORTIONS = np.array([0.625, 0.375, 0.5, 0.375, 0.25, 0.125])
 #: With fewer exams than this, the defaults stand.
 _FEWEST = 12
-#: Gains, factors of paths and handicaps that are tried.
+#: Gains, factors of paths and handicaps that are tried; of equal ones the first stands.
 _GAINS = 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.0
-_PATHS = 0.0, 0.5, 1.0
+_PATHS = 1.0, 0.5, 0.0
 _HANDICAPS = np.arange(0.0, 0.61, 0.05)
 #: What questions may lose in nDCG@10 whose chunk nobody has taught: on average, or, where such
 #: questions are few, as a share of all questions.

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.arrays import Allowed, FloatArray, IntArray, places_in, sum_by, top_n
+from hebbgraph.arrays import Allowed, FloatArray, IntArray, places_in, top_n
 from hebbgraph.formulas.activation import Activation
 from hebbgraph.formulas.association import (
     LEAST_TAUGHT,
@@ -117,7 +117,10 @@ def products(
     Texts of the chunks in ``near``, and those in ``digests``, are compared in any case.
     """
     dots = _dots(session, cues, path, cache)
-    best = np.concatenate([led_to[top_n(dot, _MOST_TEXTS)] for led_to, dot in dots])
+    led_to = map(np.flatnonzero, dots)
+    best = np.concatenate(
+        [at[top_n(d[at], _MOST_TEXTS)] for at, d in zip(led_to, dots, strict=True)]
+    )
     sql = "SELECT text, digest FROM $taught WHERE text = ANY(?)"
     texts = cache.known("taught", best.tolist(), partial(_digests, session, sql), 150)
     sql = "SELECT row, digest FROM $chunk WHERE row = ANY(?)"
@@ -129,7 +132,8 @@ def products(
     sums = [held for held in of_text.values() if held is not None]
     values = np.concatenate([np.empty(0), *(held.values for held in sums)]).reshape(-1, 10)
     numbers = np.concatenate([_NO_SUMS[:0], *(held.texts for held in sums)])
-    by_cues, by_path = (_looked_up(numbers, *part) for part in dots)
+    # No edge leads to the number 0, nor to one beyond the end.
+    by_cues, by_path = (np.append(dot, 0.0).take(numbers, mode="clip") for dot in dots)
     values[:, _COLUMNS] = (by_cues + by_path).reshape(-1, 3)
     if vector is not None:
         for at, held in enumerate(sums):
@@ -177,24 +181,14 @@ def _first(rows: list[int], allowed: Allowed | None) -> list[int]:
     return [row for row, takes_part in zip(rows, taking_part, strict=True) if takes_part][:1]
 
 
-def _looked_up(texts: IntArray, known: IntArray, dots: FloatArray) -> FloatArray:
-    """Return the products of texts, 0 for those to which no edge leads."""
-    if not len(known):
-        return np.zeros(len(texts))
-    at, is_known = places_in(known, texts)
-    return dots[at] * is_known
-
-
-def _dots(
-    session: Session, cues: Cues, path: Cues, cache: Cache
-) -> list[tuple[IntArray, FloatArray]]:
-    """Return the texts to which edges lead from the cues, and from the path; and the products."""
+def _dots(session: Session, cues: Cues, path: Cues, cache: Cache) -> list[FloatArray]:
+    """Return the products of the cues, and of the path, with texts, by the texts' numbers."""
     # A cue counts by its rarity among texts, squared, as if the other cues of a text were as rare
     # as those of the question: a text that was cited for it has a cosine of 1.
     n_texts = int(session.meta.get("taught", "0"))
     keys = np.concatenate((cues.keys, path.keys)).tolist()
     edges = cache.known("edges", keys, partial(_edges, session, n_texts, cache), 500)
-    dots: list[tuple[IntArray, FloatArray]] = []
+    dots: list[FloatArray] = []
     for part in (cues, path):
         rarity = cue_rarity(np.array([edges[cue].led for cue in part.keys.tolist()]), n_texts)
         weights = part.weights * UNIT
@@ -203,8 +197,8 @@ def _dots(
         for cue, share in zip(part.keys.tolist(), shares.tolist(), strict=True):
             texts.append(edges[cue].texts)
             products.append(edges[cue].weights * (UNIT * share))
-        distinct, position = np.unique(np.concatenate(texts), return_inverse=True)
-        dots.append((distinct, sum_by(position, np.concatenate(products), len(distinct))))
+        sums = np.bincount(np.concatenate(texts), np.concatenate(products))
+        dots.append(sums.astype(np.float64))
     return dots
 
 

@@ -86,7 +86,8 @@ class Request:
     @property
     def trust(self) -> Trust:
         """How far lessons, vectors and the graph are trusted here."""
-        return read_trust(self.snapshot.session)
+        session, cache = self.snapshot.session, self.snapshot.cache
+        return cache.known("trust", [""], lambda _: {"": read_trust(session)}, 0)[""]
 
     @property
     def shares(self) -> tuple[float, float]:

@@ -1,0 +1,40 @@
+"""How far lessons are trusted, fitted to exams made by hand."""
+
+import numpy as np
+
+from hebbgraph.formulas.fitting import KINDS, Exams, Trust, fit_trust
+
+_N = 40
+
+
+def _exams(scores=(0.5, 0.4), **likeness):
+    """Return equal exams: the second of two chunks is cited; (wrong, right) by kind."""
+    features = np.zeros((_N, 2, len(KINDS) + 2))
+    features[:, :, 0] = scores
+    for kind, values in likeness.items():
+        features[:, :, 1 + KINDS.index(kind)] = values
+    features[:, 1, -1] = -1.0  # others have taught the cited chunk
+    untaught = features.copy()
+    untaught[:, 1, 1:] = 0.0
+    cited = np.tile([False, True], (_N, 1))
+    return Exams(features, untaught, cited, np.ones_like(cited))
+
+
+def test_what_exams_do_not_tell_stays_as_it_was():
+    trust = fit_trust(_exams(words=(0.0, 1.0)))
+    assert (trust.gain, trust.path, trust.exams) == (1.0, Trust().path, _N)
+
+
+def test_kind_of_likeness_that_misleads_is_turned_off():
+    trust = fit_trust(_exams(words=(0.0, 0.4), path=(1.0, 0.0)))
+    assert trust.gain >= 1.0
+    assert trust.path == 0.0
+
+
+def test_lessons_that_only_mislead_are_turned_off():
+    assert fit_trust(_exams((0.4, 0.5), words=(1.0, 0.0))).gain == 0.0
+
+
+def test_few_exams_change_nothing():
+    exams = Exams(*(part[:5] for part in _exams(words=(1.0, 0.0))))
+    assert fit_trust(exams) == Trust(exams=5)
