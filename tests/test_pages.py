@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from served import served_process
 
 import hebbgraph
 from hebbgraph import HebbianIndex
@@ -15,10 +16,33 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 AT_THE_TOP = [ROOT / f"{name}.md" for name in ("README", "CHANGELOG", "CONTRIBUTING", "SECURITY")]
 PAGES = [*AT_THE_TOP, *sorted(DOCS.glob("*.md"))]
+READMES = [*ROOT.glob("*/README.md"), *ROOT.glob("*/*/README.md")]
+SERVER = ROOT / "extensions/server/README.md"
+#: Pages whose Python other tests run, of their distribution.
+RUN_ELSEWHERE = {
+    SERVER,
+    DOCS / "papers.md",
+    ROOT / "extensions/papers/README.md",
+    ROOT / "integrations/langchain/README.md",
+    ROOT / "integrations/llama_index/README.md",
+    ROOT / "usebench/README.md",
+}
 #: What an inline link leads to; code is taken out first.
 _LINK = re.compile(r"\]\(([^()\s]+)\)")
 _FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 _INLINE_CODE = re.compile(r"`[^`\n]+`")
+
+
+def _blocks(page: Path) -> list[str]:
+    """Return the Python of a page."""
+    return re.findall(r"^```python\n(.*?)^```", page.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+
+
+def _shown(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+RUN_HERE = [page for page in [*PAGES, *READMES] if _blocks(page) and page not in RUN_ELSEWHERE]
 
 
 def _anchors(page: Path) -> set[str]:
@@ -27,23 +51,37 @@ def _anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-@pytest.mark.parametrize(
-    "page", [ROOT / "README.md", DOCS / "start.md"], ids=lambda page: page.stem
-)
+@pytest.mark.parametrize("page", RUN_HERE, ids=_shown)
 def test_the_python_of_a_page_runs(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    blocks = re.findall(r"^```python\n(.*?)^```", page.read_text("utf-8"), re.MULTILINE | re.DOTALL)
-    assert blocks
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "docs").mkdir()
-    (tmp_path / "docs" / "dogs.md").write_text("# Dogs\n\nDogs sleep in the wood store.\n")
-    names: dict[str, Any] = {}
-    for block in blocks:
-        exec(compile(block, str(page), "exec"), names)
+    for folder in ("docs/guide", "backups"):
+        (tmp_path / folder).mkdir(parents=True)
+    for name in ("docs/dogs.md", "docs/guide/setup.md", "notes.pdf"):
+        (tmp_path / name).write_text("# Dogs\n\nDogs sleep in the wood store.\n")
+    with HebbianIndex.open("pages.hebb") as index:
+        index.add(
+            [{"id": "deposit", "text": "A deposit is refunded."}, {"id": "money", "text": "Cash."}]
+        )
+        lesson = index.reinforce(index.recall("Who pays?"), cited=["money"])
+        names: dict[str, Any] = {"index": index, "lesson": lesson, "data": b"# Dogs\n\nThey sleep."}
+        for block in _blocks(page):
+            exec(compile(block, str(page), "exec"), names)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_the_client_on_the_page_of_the_server_asks_and_teaches(tmp_path: Path) -> None:
+    with HebbianIndex.open(tmp_path / "pages.hebb") as index:
+        index.add([{"id": "publish", "text": "Publish a package with twine."}])
+    (block,) = _blocks(SERVER)
+    with served_process(tmp_path / "pages.hebb") as (_, url, _):
+        there = block.replace("http://127.0.0.1:4321", url).replace('"…"', "None")
+        exec(compile(there, str(SERVER), "exec"), {})
+    with HebbianIndex.open(tmp_path / "pages.hebb", read_only=True) as index:
+        assert [list(lesson.cited) for lesson in index.lessons()] == [["publish"]]
+
+
+@pytest.mark.parametrize("page", [*PAGES, *READMES], ids=_shown)
 def test_the_links_of_a_page_lead_somewhere(page: Path) -> None:
     prose = _INLINE_CODE.sub("", _FENCED.sub("", page.read_text("utf-8")))
     lost = []

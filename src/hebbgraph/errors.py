@@ -56,7 +56,7 @@ class StorageError(HebbgraphError, OSError):
 
 
 class NotAnIndexError(StorageError):
-    """The path holds something else, or an index by other rules."""
+    """The path holds something else, or an index built by other rules."""
 
 
 class DamagedIndexError(StorageError):
@@ -68,7 +68,7 @@ class ReadOnlyIndexError(StorageError):
 
 
 class IndexBusyError(StorageError):
-    """Another writer, or a long reader, held the database for longer than ``Settings.wait``."""
+    """Another writer, or a long reader, locked the database for longer than ``Settings.wait``."""
 
 
 class DiskFullError(StorageError):
@@ -80,7 +80,7 @@ class ConnectionLostError(StorageError):
 
 
 def check_whole(value: object, name: str, most: int = 2**31 - 1) -> int:
-    """Return a whole number from 1; raise ParameterError for other things."""
+    """Return a whole number of at least 1; raise ParameterError for anything else."""
     if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= most:
         raise ParameterError(f"{name} is a whole number from 1 to {most}, got {value!r:.80}")
     return value

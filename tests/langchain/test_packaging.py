@@ -18,11 +18,11 @@ def test_the_quickstart_run_twice_has_the_same_passages(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    quickstart, rule = re.findall(r"```python\n(.*?)```", README, re.DOTALL)[:2]
+    blocks = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
     for _ in range(2):
         names: dict[str, object] = {}
-        exec(quickstart, names)
-        exec(rule, names)
+        for block in blocks:
+            exec(block, names)
         names["retriever"].close()  # type: ignore[attr-defined]
     printed = "She was born in Tessel Bay [2]. {'learned': 2}"
     assert capsys.readouterr().out.splitlines() == [printed] * 2

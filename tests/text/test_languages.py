@@ -6,6 +6,8 @@ import pytest
 
 from hebbgraph import HebbianIndex, Settings
 from hebbgraph.formulas.confidence import NOTHING_KNOWN
+from hebbgraph.text.query import query_terms
+from hebbgraph.text.tokens import AUTO
 
 # Of each language: passages by id, and questions with the id of the passage that must be first.
 TABLE = {
@@ -255,3 +257,34 @@ def test_one_language_may_be_fixed_for_all_texts() -> None:
         assert index.stats()["languages"] == {}
         assert index.recall("Haus")[0].id == "2"
         assert index.recall("libro").confidence < NOTHING_KNOWN
+
+
+@pytest.mark.parametrize(
+    ("question", "words"),
+    [
+        ("Wann darf ich den Mietvertrag kündigen?", ["mietvertrag", "kundigen"]),
+        ("Wo gibt es denn Parkplätze?", ["parkplatz"]),
+        ("Wie oft muss ich das Wasser wechseln?", ["wasser", "wechseln"]),
+        ("Combien coûte un timbre ?", ["cout", "timbr"]),
+        ("À quelles heures ouvre la mairie ?", ["heur", "ouvr", "mairi"]),
+        ("¿Cuánto cuesta la entrada?", ["cuesta", "entrada"]),
+        ("¿Quiénes pueden votar?", ["votar"]),
+        ("Quanto costa il biglietto?", ["costa", "biglietto"]),
+        ("Onde posso estacionar?", ["estacionar"]),
+        ("Hoeveel kost een kaartje?", ["kost", "kaartj"]),
+        ("Mag ik mijn hond meenemen?", ["hond", "meenemen"]),
+        ("Hur mycket kostar en biljett?", ["kostar", "biljett"]),
+        ("Hvornår må jeg parkere?", ["parker"]),
+        ("Når får jeg svar?", ["svar"]),
+        ("Milloin saanko avaimet?", ["avaimet"]),
+        ("Niçin ödeme gerekir?", ["odem"]),
+        ("Hol lehet parkolni?", ["parkolni"]),
+        ("Cât costă un bilet?", ["costa", "bilet"]),
+        ("Почему нужно разрешение?", ["разрешен"]),
+        ("Πόσο κοστίζει το εισιτήριο;", ["κοστ", "εισιτηρι"]),
+        ("كم سعر التذكرة؟", ["سعر", "تذكر"]),
+        ("Berapa harga tiket?", ["harga", "tiket"]),
+    ],
+)
+def test_words_that_only_ask_are_not_searched_for(question, words):
+    assert list(query_terms(question, AUTO)) == words

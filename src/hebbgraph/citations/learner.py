@@ -151,7 +151,6 @@ class Learner(Closing):
                     index.reinforce(recall, cited=cited, shown=shown, **options)
                     for recall, cited, shown in credited(outcome.cited, outcome.shown, own)
                 ]
-                # The first answer of a name keeps it: verdicts on it cannot be led elsewhere.
                 for name in (name for name in names if not index.kept(name)):
                     for recall in own:
                         index.keep(recall, answer=name)
@@ -161,8 +160,7 @@ class Learner(Closing):
             first = [*outcomes, Outcome(reason=Reason.NOTHING_CITED)][0]
             return replace(first, lessons=tuple(lessons))
 
-        whose = made[0].namespace if made else self.namespace
-        return self._submit(study, whose, names[0] if names else None)
+        return self._submit(study, made[0].namespace if made else self.namespace, *names[:1])
 
     def _index_of(self, namespace: str) -> TeachableIndex:
         """Return the index of a namespace."""
@@ -236,7 +234,7 @@ class Learner(Closing):
     # -- the background ---------------------------------------------------------------
 
     def _submit(
-        self, work: Callable[[], Outcome | None], namespace: str, answer_id: str | None
+        self, work: Callable[[], Outcome | None], namespace: str, answer_id: str | None = None
     ) -> Future[Outcome]:
         """Do a work in the background, again and again while it gives None."""
         future: Future[Outcome] = Future()

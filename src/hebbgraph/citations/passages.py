@@ -220,9 +220,8 @@ def _free_numbers(passages: Sequence[Passage], *, apart: bool) -> list[str]:
 def shown_in(prompt: Any, passages: Iterable[PassageLike]) -> Shown:
     r"""Read from a prompt which passages it shows, and under which keys.
 
-    A passage is shown if its text, or at least its first 64 characters, stand in the prompt and not
-    just within another passage. A key stands at the start of its line or on a line before. Texts
-    under 32 characters need one.
+    A passage is shown if its first 64 characters stand in the prompt and not within another one. A
+    key stands at the start of its line or of a line before; texts under 32 characters need one.
 
     Parameters
     ----------

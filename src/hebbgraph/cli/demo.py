@@ -18,7 +18,7 @@ def run_demo(arguments: argparse.Namespace) -> None:
     lines = files("hebbgraph.cli").joinpath("demo.jsonl").read_text("utf-8").splitlines()
     with HebbianIndex.open(arguments.db) as index:
         index.add(map(json.loads, lines))
-        index.forget(actor="demo")  # what a former demo has taught
+        index.forget(actor="demo")  # what an earlier demo taught
         print(f"{len(lines)} notes of a mountain hut are indexed.")
         first = index.recall(QUESTION, 3)
         print(f"\n> {QUESTION}", *hit_lines(first), sep="\n")

@@ -1,9 +1,9 @@
 """Who is believed, where several lessons are about one question.
 
 One rule, local to the question. On one question, distinct actors who say the same of the same
-chunk count 1, ½, ⅓, …, and so do the repetitions of one actor: agreement convinces, repetition
-hardly. An actor's last word replaces the former ones. Lessons without an actor are statements of
-their own, damped like the repetitions of one actor.
+chunk count 1, ½, ⅓, …, and so do repetitions by one actor. An actor's latest statement replaces
+the earlier ones. Lessons without an actor are separate statements, damped like repetitions by one
+actor.
 
 Actors disagree where one rejects what another cites, or where they cite different chunks only.
 Then each side counts by its share: the cube of the number of its actors over the sum of the cubes,
@@ -36,7 +36,7 @@ class Statement(NamedTuple):
 class Belief(NamedTuple):
     """How far a chunk is believed to answer a question, and how far not to.
 
-    ``answers``, in [-1, 1], is the same without repetition: who says so has no weight above 1.
+    ``answers``, in [-1, 1], ignores repetition: no side weighs more than 1.
     """
 
     cited: float
@@ -45,7 +45,7 @@ class Belief(NamedTuple):
 
 
 class _Voice(NamedTuple):
-    """An actor's word in force, and how often it was said."""
+    """An actor's current statement, and its strength with repetitions."""
 
     said: Statement
     strength: float
@@ -54,8 +54,8 @@ class _Voice(NamedTuple):
 def beliefs(statements: Sequence[Statement], *, quorum: int = 1) -> dict[str, Belief]:
     """Return what is believed of each chunk that statements on one question are about.
 
-    Statements go from the first to the last. ``quorum`` actors must say the same before it counts;
-    all lessons without an actor are one.
+    Statements are sorted, oldest first. ``quorum`` actors must say the same before it counts; all
+    lessons without an actor count as one actor.
 
     >>> def cites(actor, chunk):
     ...     return Statement(actor, frozenset([chunk]), frozenset())
@@ -73,7 +73,7 @@ def beliefs(statements: Sequence[Statement], *, quorum: int = 1) -> dict[str, Be
     for chunk in sorted({c for voice in voices for c in voice.said.cited | voice.said.rejected}):
         citing = [voice for voice in voices if chunk in voice.said.cited]
         rejecting = [voice for voice in voices if chunk in voice.said.rejected]
-        # Who cites anything that those who cite the chunk cite agrees with them.
+        # To cite any chunk that supporters of this one also cite is to agree with them.
         beside = {other for voice in citing for other in voice.said.cited}
         rivals = [
             voice
@@ -89,7 +89,7 @@ def beliefs(statements: Sequence[Statement], *, quorum: int = 1) -> dict[str, Be
 
 
 def _voices(statements: Sequence[Statement]) -> list[_Voice]:
-    """Return each named actor's last word, and each distinct one of nobody."""
+    """Return each named actor's latest statement, and the distinct anonymous ones."""
     latest: dict[str, list[Statement]] = {}
     nameless: dict[tuple[frozenset[str], frozenset[str], bool], list[Statement]] = {}
     for statement in statements:
@@ -99,7 +99,7 @@ def _voices(statements: Sequence[Statement]) -> list[_Voice]:
             continue
         said = latest.setdefault(statement.actor, [])
         if said and (said[-1].cited, said[-1].rejected) != statement[1:3]:
-            said.clear()  # another word, not a repetition
+            said.clear()  # another statement, not a repetition
         said.append(statement)
     return [
         _Voice(said[-1], sum(s.weight / rank for rank, s in enumerate(said, start=1)))
@@ -117,7 +117,7 @@ def _support(voices: Sequence[_Voice], quorum: int) -> float:
 
 
 def _share(side: Sequence[_Voice], others: Sequence[_Voice], quorum: int) -> float:
-    """Return the share of a side; one that counts for nothing is no side."""
+    """Return the share of a side; without support it is 0."""
     own, theirs = (
         sum(voice.strength for voice in voices) ** _POWER if _support(voices, quorum) else 0.0
         for voices in (side, others)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import chain
@@ -16,8 +17,8 @@ from hebbgraph.recall.strategies import Ranking, Request
 from hebbgraph.recall.words import first_by_id
 from hebbgraph.records import Chunk, Hit, PathStep, Recall
 from hebbgraph.store.chunks import StoredChunk, chunks_by_row, loaded
+from hebbgraph.text.characters import fold
 from hebbgraph.text.compounds import compounds
-from hebbgraph.text.query import function_words
 from hebbgraph.text.tokens import display, lexical_terms, tokenize
 
 _PAGE = 500
@@ -114,15 +115,13 @@ def make_hits(request: Request, ranking: Ranking, min_score: float | None) -> tu
 
 def _spelled(request: Request) -> dict[str, str]:
     """Return the words of the question, each as it was typed."""
-    language = request.settings.language
-    ignored = function_words(language)
-    spelled: dict[str, str] = {}
-    text = request.question.text
+    language, text = request.settings.language, request.question.text
+    typed = {fold(word): word for word in re.findall(r"\w+", text.lower())}
     spellings = ((whole, *parts) for whole, parts, _ in compounds(text))
+    spelled: dict[str, str] = {}
     for token in chain(tokenize(text), *spellings):
-        if token not in ignored:
-            for word in lexical_terms([token], language):
-                spelled.setdefault(word, token)
+        for word in lexical_terms([token], language):
+            spelled.setdefault(word, typed.get(token, token))
     return {word: spelled.get(word, word) for word in request.question.words}
 
 

@@ -69,7 +69,7 @@ def show_named(activation: Activation, snapshot: Snapshot, question: Question) -
 def _best_titled(
     activation: Activation, snapshot: Snapshot, tags: dict[int, str]
 ) -> dict[int, str]:
-    """Return the positions of the best chunks whose whole title a tag is, with its key."""
+    """Return the positions of the best chunks whose whole title is a tag, with the tag's key."""
     if not len(activation.chunks) or not tags:
         return {}
     owner, chunks, is_title = snapshot.chunks_of(np.array(list(tags)))

@@ -25,8 +25,8 @@ from hebbgraph.store.terms import Term, find_terms, terms_by_id
 from hebbgraph.terms import Role, TermKind
 from hebbgraph.text.tokens import phrase_key
 
-#: A phrase of more than one in this many chunks tells nothing apart, in a corpus of more than
-#: _COMMON_SHARE * _COMMON_MIN chunks.
+#: A phrase in more than one of this many chunks is too common to tell them apart, in a corpus of
+#: more than _COMMON_SHARE * _COMMON_MIN chunks.
 _COMMON_SHARE, _COMMON_MIN = 4, 20
 _NO_ROWS = np.empty(0, np.int64)
 
@@ -81,7 +81,7 @@ class Snapshot:
         try:
             key = json.dumps(plain(where), sort_keys=True)
         except ValueError:
-            key = ""  # of an invalid filter, of which nothing is kept: reading it raises
+            key = ""  # an invalid filter: reading it raises, so nothing is cached
         return self.cache.known("filters", [key], read, len(key))[key]
 
     # -- terms ------------------------------------------------------------------------
@@ -193,7 +193,7 @@ class Snapshot:
         return np.fromiter(counts, np.int64)
 
     def keyphraseness(self, tags: IntArray) -> FloatArray:
-        """Return how far a mention of each tag is likely to mean what it means as a title."""
+        """Return how likely a mention of each tag means what it means as a title."""
         return np.array([term.keyphraseness for term, _ in self._info(tags)])
 
     def link_kinds(self, tags: IntArray) -> IntArray:

@@ -1,4 +1,4 @@
-"""A query to the terms of lexical search."""
+"""From a query to the terms of lexical search."""
 
 from __future__ import annotations
 
@@ -12,14 +12,24 @@ from hebbgraph.records.base import MAX_QUESTION
 from hebbgraph.text.compounds import compounds
 from hebbgraph.text.shapes import languages_of
 from hebbgraph.text.syllables import is_syllabic, syllabic_terms
-from hebbgraph.text.tokens import AUTO, STOP_WORDS, WORD_LISTS, lexical_terms, tokenize, word_set
+from hebbgraph.text.tokens import (
+    AUTO,
+    STOP_WORDS,
+    WORD_LISTS,
+    lexical_terms,
+    tokenize,
+    word_set,
+    word_sets,
+)
 
 SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？।؟])|\n+")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _OTHER_SCRIPTS = ("russian", "greek", "arabic", "hindi", "korean", "persian")
-#: What only asks, in scripts without spaces; longer phrases first.
+#: Phrases that only ask, in scripts without spaces; longer ones first.
 _ASKING = re.compile("|".join(sorted(WORD_LISTS["asking_unspaced"].split(), key=len)[::-1]))
-_FUNCTION_WORDS = word_set("asking").union(*(STOP_WORDS[name] for name in _OTHER_SCRIPTS))
+_ASKED = word_sets("asking_elsewhere")
+_IGNORED = {name: words | _ASKED.get(name, set()) for name, words in STOP_WORDS.items()}
+_FUNCTION_WORDS = word_set("asking").union(*(_IGNORED[name] for name in _OTHER_SCRIPTS))
 
 
 def usable_question(text: str) -> tuple[str, str | None]:
@@ -48,8 +58,8 @@ _FOLLOWING = _REQUESTS | word_set("following")
 
 @cache
 def function_words(*languages: str) -> frozenset[str]:
-    """Return the tokens ignored in a query: function words of English, other scripts, these."""
-    own = (STOP_WORDS.get(name, frozenset()) for name in languages if name != "english")
+    """Return tokens to ignore in a query: function words of English, other scripts, and these."""
+    own = (_IGNORED.get(name, frozenset()) for name in languages if name != "english")
     return _FUNCTION_WORDS.union(*own)
 
 
@@ -84,8 +94,8 @@ def query_terms(query: str, language: str, *, limit: int = 512) -> dict[str, flo
     a sentence, repetition is mostly grammar ("the age of A or the age of B"). A term that occurs n
     times, in s sentences, weighs ``sqrt(n * s)``.
 
-    Words with which people ask to be told are left out before the others ("Tell me about"). If the
-    query has only function words, these are the terms. For Vietnamese,
+    Opening words that only ask ("Tell me about") are left out first. If the query consists of
+    function words alone, these are the terms. For Vietnamese,
     :func:`~hebbgraph.text.syllables.syllabic_terms` come first.
 
     >>> query_terms("Hemp ropes. Who made ropes?", "english")
