@@ -51,6 +51,10 @@ def test_a_rule_must_find_what_it_reads() -> None:
         ruled(lambda request: request["user_id"], {}, "filter_by")
     with pytest.raises(FilterError, match="filter_by returned None"):
         ruled(lambda request: None, {}, "filter_by")
+    nested = {"user_id": {"$ne": "ann"}, "auth": {"name": "ben"}}
+    with pytest.raises(ParameterError, match="filter_by finds no 'user_id' in the request"):
+        ruled(lambda request: {"owner": request["user_id"]}, nested, "filter_by")
+    assert ruled(lambda request: request["auth"]["name"], nested, "namespace_by") == "ben"
 
 
 def test_few_namespaces_stay_open_and_none_closes_in_use(tmp_path: Path) -> None:

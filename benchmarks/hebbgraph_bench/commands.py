@@ -20,6 +20,7 @@ STUDIES = {
     "learn": "learn",
     "leave-one-out": "left_out",
     "frameworks": "frameworks",
+    "splitters": "splitters",
     "speed": "speed",
     "storm": "storm",
     "nearest": "nearest",

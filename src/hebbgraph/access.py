@@ -56,19 +56,16 @@ def actor_of(bound: Actor, fields: Fields) -> str | None:
 
 
 def joined(filters: Iterable[Fields]) -> Fields | None:
-    """Return one filter that passes what all of these pass.
-
-    >>> joined([{"owner": "ann"}, {}, {"year": 1871}])
-    {'$and': [{'owner': 'ann'}, {'year': 1871}]}
-    """
+    """Return one filter that passes what all of these pass; None if they let all pass."""
     parts = [where for where in filters if where]
     return {"$and": parts} if len(parts) > 1 else parts[0] if parts else None
 
 
 def ruled(rule: Callable[[Fields], Any], fields: Fields, name: str) -> Any:
     """Return what a rule of the application makes of a request, which must say what it reads."""
+    # A field such as {"$ne": "ann"} would open a filter, so no rule sees it.
     try:
-        made = rule(fields)
+        made = rule({field: value for field, value in fields.items() if not _is_condition(value)})
     except KeyError as error:
         raise ParameterError(
             f"{name} finds no {error.args[0]!r:.80} in the request; set it there"
@@ -76,6 +73,10 @@ def ruled(rule: Callable[[Fields], Any], fields: Fields, name: str) -> Any:
     if made is None:
         raise FilterError(f"{name} returned None; a filter that lets all pass is empty")
     return made
+
+
+def _is_condition(value: object) -> bool:
+    return isinstance(value, Mapping) and any(str(key).startswith("$") for key in value)
 
 
 def is_empty(index: HebbianIndex) -> bool:
@@ -114,16 +115,19 @@ class Namespaces:
             self.close(self._most)
 
     def recall(self, namespace: str, question: str, k: int, **options: Any) -> Recall:
-        """Ask a namespace; warn where nothing can be found, as there is nothing."""
+        """Ask a namespace; warn where nothing can be found, as there is nothing of the kind."""
         if not isinstance(namespace, str):
             raise ParameterError(f"namespace_by returned {namespace!r:.80}; return its name")
         recall = Recall(id="", namespace=namespace, question="")
         with self.opened(namespace) as index:
             if index is not None:
                 recall = index.recall(question, k, **options)
+            notes = () if recall else recall.notes  # names with "_" are an adapter's own
+            lacks = [note for note in notes if "has a field" in note and "'_" not in note]
             if not recall and (index is None or is_empty(index)):
-                what = f"{index!r} is empty" if index else f"there is no namespace {namespace!r}"
-                hint = "add to it first, or check path and namespace"
+                lacks = [f"{index!r} is empty" if index else f"there is no namespace {namespace!r}"]
+            for what in lacks:
+                hint = "add to it first, or check path, namespace and filter"
                 warnings.warn(f"{what}, so nothing can be found; {hint}", UserWarning, stacklevel=4)
         return recall
 

@@ -88,7 +88,7 @@ def test_mistakes_are_errors_of_the_core(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("study", STUDIES)
 def test_each_study_explains_itself(study: str, capsys: Any) -> None:
-    if study == "frameworks":
+    if study in ("frameworks", "splitters"):
         pytest.importorskip("langchain_classic")
         pytest.importorskip("llama_index.retrievers.bm25")
     with pytest.raises(SystemExit) as end:
@@ -103,6 +103,15 @@ def test_users_of_both_frameworks_get_what_the_index_finds(capsys: Any) -> None:
     rows = [line for line in capsys.readouterr().out.splitlines() if line.startswith("| Hebb")]
     assert len(rows) == 4
     assert rows[:2] == rows[2:]
+
+
+def test_pieces_of_the_frameworks_splitters_are_found(capsys: Any) -> None:
+    pytest.importorskip("rank_bm25")
+    assert bench("splitters", "harrow") == 0
+    rows = [line.split(" | ") for line in capsys.readouterr().out.splitlines()[2:]]
+    assert [int(row[2]) for row in rows] == [10, 20, 2, 10, 20]
+    assert rows[2][3] == "1.000"  # two pieces hold all that there is
+    assert all(row[3] == row[4] for row in rows)
 
 
 def test_one_liar_does_not_outweigh_three_who_agree() -> None:

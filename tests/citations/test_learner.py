@@ -240,6 +240,15 @@ def test_thumbs(index: HebbianIndex, learner: Learner, actor: str | None) -> Non
         assert [lesson.id] == [one.id for one in index.lessons()]
 
 
+def test_a_name_stays_with_its_first_answer(index: HebbianIndex, learner: Learner) -> None:
+    """Whoever names an answer as another one was named cannot lead a thumb to a question."""
+    first, second = index.recall(QUESTION, k=3), index.recall("Who built boat 9?", k=3)
+    learn(learner, first, actor="ann", answer_id="17")
+    learn(learner, second, actor="eve", answer_id="17")
+    (thumb,) = learner.verdict("17", 1, actor="ann").result(60).lessons
+    assert (thumb.recall, [*thumb.cited]) == (first.id, [first[0].id])
+
+
 def test_a_thumb_about_other_chunks_and_by_somebody_else(
     index: HebbianIndex, learner: Learner
 ) -> None:

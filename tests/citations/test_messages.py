@@ -121,6 +121,15 @@ def test_kinds_of_native_citations(citation: Any, expected: list[str]) -> None:
     assert cited(beside, DOCUMENTS) == expected
 
 
+def test_blocks_as_bedrock_has_them() -> None:
+    documents = [{"document": {"name": p.id, "source": {"text": p.text}}} for p in PASSAGES]
+    results = [{"searchResult": {"source": p.id, "content": [{"text": p.text}]}} for p in PASSAGES]
+    block = {"citationsContent": {"citations": [bedrock(1, "built by Ida Moss")]}}
+    for blocks in (documents, results):
+        prompt = [{"role": "user", "content": blocks}]
+        assert cited({"role": "assistant", "content": [block]}, prompt) == ["petrel"]
+
+
 def test_citation_blocks_of_llama_index() -> None:
     quoted = CitationBlock(
         cited_content=TextBlock(text="built by Ida Moss"),

@@ -252,6 +252,30 @@ CITING = [
     "Moss was not born in Dunmore, says [1].",
     "In the document, Moss does not mention owls [1].",
     "The report [1] was written in 1902, and the yard did not mention it.",
+    "Moss was born in the bay [1], not in the town [2].",
+    "Not only Moss [1] but Dove [2] built it.",
+    "He was not [2] there.",
+    "The captain's order was ignored [1].",
+    "Dogs may board, except on Sundays [1].",
+    "Use form B rather than form A [1], apart from [2].",
+]
+#: Cite the first of three and deny the second, or the second and third.
+CHOOSING = [
+    "[1], not [2]",
+    "Moss built it [1], and not [2] or [3].",
+    "See source 1, not source 2.",
+    "According to [1] (not [2]), it was Moss.",
+    "It comes from [1], not from [2].",
+    "Not [2] but [1].",
+    "Moss [1], rather than [2].",
+    "[1] instead of [2], [3].",
+    "All agree on Moss [1], except [2].",
+    "I ignored [2]. It was Moss [1].",
+    "I did not use [2] and [3]. It was Moss [1].",
+    "Moss [1]. Disregard [2].",
+    "Only [1] helps, [2] and [3] do not.",
+    "[1] is relevant. [2] is not.",
+    "[2] is outdated; see [1].",
 ]
 
 
@@ -271,6 +295,11 @@ def test_a_denial_at_the_start_is_about_the_whole_answer(answer: str) -> None:
 def test_a_denial_about_the_matter_is_a_citation(answer: str) -> None:
     reading = read_answer(answer, PLAIN.shown)
     assert (len(reading.cited), reading.denied) == (answer.count("["), False)
+
+
+@pytest.mark.parametrize("answer", CHOOSING)
+def test_a_marker_behind_not_is_denied(answer: str) -> None:
+    assert cited(answer) == ["petrel"]
 
 
 def test_a_later_denial_leaves_what_was_said_before() -> None:

@@ -73,6 +73,19 @@ def test_the_same_id_replaces(world: World, ships: Path) -> None:
         assert len(retriever.index.ids()) == len(SHIPS)
 
 
+def test_an_id_given_twice_is_logged(
+    world: World, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    first, same, other = (Passage(text, "petrel") for text in ("Built.", "Built.", "Sold."))
+    world.write(tmp_path, [first, same])
+    assert caplog.messages == []
+    world.write(tmp_path, [first, Passage("Built.", "petrel", {"owner": "ben"}), other])
+    (text,) = caplog.messages
+    assert text.endswith(" that a later one with the same id replaces: 2")
+    with HebbianIndex.open(tmp_path) as index:
+        assert [chunk.text for chunk in index.get(index.ids())] == ["Sold."]
+
+
 def test_metadata_come_back(world: World, tmp_path: Path) -> None:
     kept = {"year": 1871, "deep": {"a": [1, None, "x"]}, "hebbgraph": "mine", "_llama_index": "too"}
     world.write(tmp_path, [Passage("The Petrel.", "petrel", kept)])
@@ -177,6 +190,14 @@ def test_a_bound_filter_holds_whatever_a_request_says(world: World, ships: Path)
         assert world.ask(retriever, QUESTION, wide) == []
 
 
+def test_a_filter_for_a_field_that_no_passage_has_warns(world: World, ships: Path) -> None:
+    with (
+        world.open(ships, filter={"owners": "ann"}) as retriever,
+        pytest.warns(UserWarning, match="no chunk has a field 'owners', so nothing can be found"),
+    ):
+        assert world.ask(retriever, QUESTION) == []
+
+
 def test_a_rule_reads_the_request_and_the_request_only_narrows(world: World, ships: Path) -> None:
     with world.open(ships, k=5, filter_by=lambda said: {"owner": said["user_id"]}) as retriever:
         for name in ("ann", "ben"):
@@ -223,6 +244,19 @@ def test_what_an_answer_cites_is_learned(world: World, retriever: Any) -> None:
     assert ([*lesson.cited], lesson.actor) == (["moss"], "ann")
     assert retriever.index.recall("Where is Moss from?", 3)["moss"].score > before
     assert retriever.index.forget(actor="ann") == 1
+
+
+def test_a_cited_passage_that_shares_no_word_is_learned(world: World, tmp_path: Path) -> None:
+    """It was shown at a score of 0 to fill the list: there is most to learn from it."""
+    world.write(tmp_path, [Passage("Deposits are paid back.", "deposit"), SHIPS[3]])
+    with world.open(tmp_path, k=2) as retriever:
+        before = retriever.index.recall(QUESTION, 2)["deposit"]
+        assert before.score == 0.0
+        with world.learner(retriever) as learner:
+            world.answer(learner, retriever, "Deposits are paid back.")
+        after = retriever.index.recall(QUESTION, 2)
+    assert after[0].id == "deposit"
+    assert after[0].score > 0.5
 
 
 def test_what_the_application_binds_is_the_actor(world: World, retriever: Any) -> None:

@@ -94,7 +94,7 @@ class Scored(Document):
         ),
         (
             Document("x", metadata={"a": [1, {"b": math.inf}]}),
-            r"\['a'\]\[1\]\['b'\] is inf",
+            r"\['a'\] is \[1, {'b': inf}\], and Out of range",
         ),
         (Document("x", metadata={"model": object()}), "JSON cannot hold a object"),
         (Scored(page_content="x", score=1.0), "a Scored has the field 'score'"),

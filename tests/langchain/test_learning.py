@@ -160,6 +160,43 @@ def test_a_stream_that_is_left_is_learned_once(
     assert not learner._traces
 
 
+def test_parts_and_more_of_a_passage_are_credited_to_it(
+    retriever: HebbianRetriever, learner: CitationLearner
+) -> None:
+    def compressed(documents: list[Document]) -> list[Document]:
+        """As an extractor leaves them: a part, without an id."""
+        return [
+            Document(d.page_content.partition(" and ")[2])
+            for d in documents
+            if "Ash" in d.page_content
+        ]
+
+    def extended(documents: list[Document]) -> list[Document]:
+        more = [
+            d.model_copy(update={"page_content": f"A. B.\n{d.page_content}"}) for d in documents
+        ]
+        return [*more, Document("A. B. has the id of another.", id="bread")]
+
+    for step, known in ((compressed, "learned to draw"), (extended, "was born")):
+        shown = retriever | RunnableLambda(step)
+        chain_of(shown, citing(known)).invoke("Who is Jon Ash?", {"callbacks": [learner]})
+    learner.flush()
+    assert [sorted(lesson.cited) for lesson in retriever.index.lessons()] == [["moss"], ["moss"]]
+    foreign = chain_of(retriever | RunnableLambda(extended), citing("id of another"))
+    foreign.invoke("Who bakes?", {"callbacks": [learner]})
+    learner.flush()
+    assert len(retriever.index.lessons()) == 2
+
+
+def test_a_learner_that_hears_no_answer_says_so(
+    retriever: HebbianRetriever, learner: CitationLearner
+) -> None:
+    chain = chain_of(retriever.with_config(callbacks=[learner]), citing("built by"))
+    with pytest.warns(UserWarning, match="put it into the callbacks of the outermost call"):
+        chain.invoke("Who built the Petrel?")
+    assert learner.counts == {}
+
+
 def test_another_index_is_left_to_its_own_learner(ships: list[Document]) -> None:
     with (
         HebbianRetriever.from_documents(ships) as one,

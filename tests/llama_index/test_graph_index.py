@@ -55,7 +55,7 @@ def test_refresh_replaces_what_has_changed() -> None:
 
 
 async def test_async_twins() -> None:
-    index = HebbianGraphIndex()
+    index = HebbianGraphIndex(nodes=[])
     await index.ainsert(Document(text="Ice floats.", id_="ice"))
     await index.ainsert_nodes([TextNode(text="Salt sinks.", id_="salt")])
     assert await index.arefresh_ref_docs([Document(text="Ice melts.", id_="ice")]) == [True]

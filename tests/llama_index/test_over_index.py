@@ -124,7 +124,7 @@ def test_an_engine_above_it_learns(vectors: VectorStoreIndex) -> None:
         shown = prompt.split("Passages:")[1]
         return f"So much [{keys[0] if shown.index(PAY) < shown.index(MENU) else keys[1]}]."
 
-    with HebbianGraphIndex() as index:
+    with HebbianGraphIndex(nodes=[]) as index:
         engine = index.as_query_engine(RuleLLM(rule=cite), cite=True, vector_index=vectors)
         with CitationLearner(index, on_sigterm=False) as learner:
             engine.query("Who is paid what?")

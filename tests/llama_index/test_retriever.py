@@ -249,6 +249,7 @@ def test_the_application_chooses_the_namespace(tmp_path: Path) -> None:
     ("make", "message"),
     [
         (lambda index: HebbianRetriever(), "pass an open HebbianIndex, or path="),
+        (lambda index: HebbianGraphIndex(), r"pass path='memory.hebb', or nodes=\[\] for an index"),
         (lambda index: HebbianRetriever(index), "index is a HebbianIndex, got Hebbian"),
         (lambda index: HebbianRetriever(index.index, path="x"), "an open index takes no path"),
         (lambda index: index.as_retriever(top_k=3), "takes no 'top_k'; write similarity_top_k=3"),

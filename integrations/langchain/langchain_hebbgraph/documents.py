@@ -13,8 +13,8 @@ have a meaning for the index:
 
 from __future__ import annotations
 
+import json
 import logging
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
 from typing import Any, TypeAlias
@@ -52,9 +52,6 @@ def to_chunk(document: Document, id: str | None = None) -> Chunk:
 
     Its id is the one given, the document's own, or else a digest of source, title and text: other
     metadata may change without changing it.
-
-    >>> to_chunk(Document("Ida Moss built it.", id="p", metadata={"title": "Petrel"})).title
-    'Petrel'
     """
     extra = sorted(type(document).model_fields.keys() - Document.model_fields.keys())
     if extra:
@@ -63,7 +60,7 @@ def to_chunk(document: Document, id: str | None = None) -> Chunk:
             "which would be lost; put it into metadata"
         )
     metadata = document.metadata
-    _check_numbers(metadata, "metadata")
+    _check_numbers(metadata)
     source = metadata.get("source")
     is_id = isinstance(source, str) and 0 < len(source) <= MAX_ID and source.isprintable()
     fields: dict[str, Any] = {
@@ -112,6 +109,9 @@ def chunks_of(documents: Iterable[Document], ids: Ids = None) -> list[Chunk]:
     if blank:
         text = "%d of %d documents have no text and were left out; the first is documents[%d]"
         logger.warning(text, len(blank), len(documents), blank[0])
+    last = {chunk.id: chunk for chunk in chunks}
+    if n_replaced := sum(chunk != last[chunk.id] for chunk in chunks):
+        logger.warning("documents that a later one with the same id replaces: %d", n_replaced)
     return chunks
 
 
@@ -150,16 +150,12 @@ def chunk_filter(where: Filter) -> Where:
     return lambda chunk: bool(accepts(to_document(chunk)))
 
 
-def _check_numbers(value: object, path: str) -> None:
-    """Raise InvalidChunkError for a number that JSON cannot hold, naming the field."""
-    if isinstance(value, Mapping):
-        for key, part in value.items():
-            _check_numbers(part, f"{path}[{key!r}]")
-    elif isinstance(value, list | tuple):
-        for at, part in enumerate(value):
-            _check_numbers(part, f"{path}[{at}]")
-    elif isinstance(value, float) and not math.isfinite(value):
-        raise InvalidChunkError(
-            f"{path} is {value!r}, which no filter finds and JSON cannot hold; use None, or leave "
-            "it out"
-        )
+def _check_numbers(metadata: Mapping[str, Any]) -> None:
+    """Raise InvalidChunkError for a number that JSON cannot hold, naming its field."""
+    for name, value in metadata.items():
+        try:
+            json.dumps(value, allow_nan=False, skipkeys=True, default=str)
+        except ValueError as error:
+            raise InvalidChunkError(
+                f"metadata[{name!r}] is {value!r:.80}, and {error}; use None, or leave it out"
+            ) from error

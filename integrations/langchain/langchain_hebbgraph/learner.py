@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import warnings
 from collections import OrderedDict, deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 from uuid import UUID
 
 from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.documents import Document
 from langchain_core.messages import BaseMessage
 from langchain_core.outputs import LLMResult
 
 from hebbgraph import HebbianIndex, Recall
 from hebbgraph.access import Actor, Fields, Namespaces, Tenant, actor_of
-from hebbgraph.citations import Learner, Outcome, Reply
+from hebbgraph.citations import Learner, Outcome, Passage, Reply
 from hebbgraph.errors import ParameterError
 from langchain_hebbgraph.request import Recalled
 
@@ -37,6 +39,7 @@ class _Trace:
     thread: Any
     names: list[str]
     recalls: list[Recalled] = field(default_factory=list)
+    documents: deque[Document] = field(default_factory=lambda: deque(maxlen=200))
     replies: dict[UUID, list[Reply]] = field(default_factory=dict)
     runs: list[UUID] = field(default_factory=list)
     output: Any = None
@@ -90,9 +93,9 @@ class CitationLearner(Learner, BaseCallbackHandler):
         self._traces: OrderedDict[UUID, _Trace] = OrderedDict()
         self._trace_of: dict[UUID, _Trace] = {}
         self._earlier: OrderedDict[str, deque[Recall]] = OrderedDict()
-        #: All names of answers that are being learned, by the first of them.
-        self._names: OrderedDict[str, list[str]] = OrderedDict()
-        super().__init__(lambda name: _Teachable(self, name), namespace=index.namespace, **options)
+        super().__init__(
+            lambda name: Tenant(self._namespaces, name), namespace=index.namespace, **options
+        )
 
     def __deepcopy__(self, memo: object) -> Self:
         return self  # copies of a configuration share it
@@ -136,10 +139,7 @@ class CitationLearner(Learner, BaseCallbackHandler):
         options: dict[str, Any],
     ) -> Future[Outcome]:
         options.setdefault("actor", actor_of(self._actor, request))
-        if names:
-            options["answer_id"] = names[0]
-            _put(self._names, names[0], names)
-        return super().learn(recalls, replies, **options)
+        return super().learn(recalls, replies, answer_id=names, **options)
 
     # -- listening --------------------------------------------------------------------
 
@@ -221,6 +221,8 @@ class CitationLearner(Learner, BaseCallbackHandler):
         with self._tracing:
             if (trace := self._trace_of.get(run_id)) is None:
                 return
+            if isinstance(output, list):
+                trace.documents.extend(part for part in output if isinstance(part, Document))
             if run_id == trace.root:
                 trace.is_over, trace.output = True, output
             if has_failed and run_id == trace.root:
@@ -235,31 +237,35 @@ class CitationLearner(Learner, BaseCallbackHandler):
             self._trace_of.pop(run_id, None)
 
     def _read(self, trace: _Trace) -> None:
-        replies = [reply for replies in trace.replies.values() for reply in replies]
         recalls = [recalled.recall for recalled in trace.recalls]
         if trace.thread is not None:  # a later turn may cite what this one found
             known = self._earlier.get(str(trace.thread)) or deque(maxlen=8)
             known.extend(recalls)
             recalls = recalls or list(known)
             _put(self._earlier, str(trace.thread), known)
+        made = [reply for replies in trace.replies.values() for reply in replies]
+        passages = list(dict.fromkeys(_parts(trace.documents, recalls)))
+        replies = [replace(reply, passages=passages) for reply in made]
         if replies and recalls:
             request = trace.recalls[0].fields if trace.recalls else {}
             messages = trace.output.get("messages") if isinstance(trace.output, dict) else None
             output = messages[-1] if isinstance(messages, list) and messages else trace.output
             self._teach(recalls, replies, request, trace.names, {"output": output})
+        elif trace.recalls:
+            hint = "put it into the callbacks of the outermost call"
+            warnings.warn(f"a learner hears a retrieval and no answer; {hint}", stacklevel=2)
 
 
-class _Teachable(Tenant):
-    """A namespace of the learner's index."""
-
-    def __init__(self, learner: CitationLearner, namespace: str) -> None:
-        super().__init__(learner._namespaces, namespace)
-        self._learner = learner
-
-    def keep(self, recall: Recall, *, answer: str | None = None) -> None:
-        """Keep a recall under all names of its answer."""
-        for name in self._learner._names.get(answer or "", [answer]):
-            self.__getattr__("keep")(recall, answer=name)
+def _parts(documents: Iterable[Document], recalls: Iterable[Recall]) -> Iterator[Passage]:
+    """Return other texts of hits: parts, as compressors make them, or more under the same id."""
+    texts = {hit.id: " ".join(hit.text.split()) for recall in recalls for hit in recall}
+    for document in documents:
+        part, own = " ".join(document.page_content.split()), document.id or ""
+        holders = [id_ for id_, text in texts.items() if part in text]
+        if own in holders or (own in texts and texts[own] in part):
+            holders = [own]
+        if part and holders and part not in texts.values():
+            yield Passage(holders[0], document.page_content)
 
 
 def _put(known: OrderedDict[Any, Any], key: Any, value: Any) -> Any:

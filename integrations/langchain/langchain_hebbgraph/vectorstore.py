@@ -156,11 +156,10 @@ class HebbianVectorStore(Closing, VectorStore):
     def similarity_search_by_vector(
         self, embedding: list[float], k: int = DEFAULT_K, filter: Filter = None, **kwargs: Any
     ) -> list[Document]:
-        """Return the documents that are most active for an embedded query."""
+        """Return the documents that are most active for an embedded query, without words."""
         if self.index.embedder is None:
             raise ParameterError("the store has no embedding; write HebbianVectorStore(embedding)")
-        words = "*"  # none
-        return [d for d, _ in self._search(words, {"k": k, "filter": filter, **kwargs}, embedding)]
+        return [d for d, _ in self._search("*", {"k": k, "filter": filter, **kwargs}, embedding)]
 
     def max_marginal_relevance_search(self, *args: Any, **kwargs: Any) -> list[Document]:
         """Raise, as no hits are left out because they are alike."""

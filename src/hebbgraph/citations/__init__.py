@@ -7,9 +7,6 @@ It is the same for every framework; messages and prompts are read by their shape
     reading = read_answer(answer, shown)        # chunk ids
     learner.learn([recall], [Reply(answer, prompt)], answer_id="run-1")
     learner.verdict("run-1", +1)                # later, in any process
-
-No passage is trusted: a marker counts only if it is the key before a chunk's text in the prompt,
-and occurs in no passage's text.
 """
 
 from hebbgraph.citations.answer import Denials, Reading, read_answer

@@ -20,7 +20,7 @@ class Reason(StrEnum):
     """Why an answer or a verdict teaches nothing."""
 
     NOTHING_SHOWN = "no recalled chunk stands in the prompt"
-    NO_KEYS = "no chunk has a key of its own in the prompt; write them with number_passages"
+    NO_KEYS = "no chunk has a key in the prompt; format_documents or CitationFormatter writes it"
     NOT_A_KEY = "what it cites is no key of the prompt"
     NOTHING_CITED = "it cites nothing"
     DENIED = "it says that the passages do not help"

@@ -112,7 +112,7 @@ class Learner(Closing):
         replies: Iterable[Reply],
         *,
         output: Any = None,
-        answer_id: str | None = None,
+        answer_id: str | Iterable[str] | None = None,
         actor: str | None = None,
         trusted: bool | None = None,
     ) -> Future[Outcome]:
@@ -127,20 +127,22 @@ class Learner(Closing):
             The calls of models, in order. What reached the user is the answer.
         output : str, message or object, optional
             What the application returned.
-        answer_id : str, optional
-            Keeps the recalls, so that :meth:`verdict` finds them from any process.
+        answer_id : str, or several, optional
+            Keeps the recalls, so that :meth:`verdict` finds them from any process, unless
+            another answer has this name already.
         actor, trusted : optional
             By default the learner's.
         """
         made, calls = list(recalls), list(replies)
+        names = [answer_id] if isinstance(answer_id, str) else list(answer_id or ())
         options = {
             "actor": self.actor if actor is None else actor,
             "trusted": self.trusted if trusted is None else trusted,
         }
 
         def study() -> Outcome:
-            names = dict.fromkeys(recall.namespace for recall in made)
-            indexes = [self._index_of(name) for name in names]
+            namespaces = dict.fromkeys(recall.namespace for recall in made)
+            indexes = [self._index_of(namespace) for namespace in namespaces]
             answers, outcomes = reached(calls, output), list[Outcome]()
             for index in indexes:  # no namespace knows the chunks of another
                 own = [recall for recall in made if recall.namespace == index.namespace]
@@ -149,15 +151,16 @@ class Learner(Closing):
                     index.reinforce(recall, cited=cited, shown=shown, **options)
                     for recall, cited, shown in credited(outcome.cited, outcome.shown, own)
                 ]
-                for recall in own if answer_id is not None else ():
-                    index.keep(recall, answer=answer_id)
+                for name in (name for name in names if not index.kept(name)):
+                    for recall in own:
+                        index.keep(recall, answer=name)
                 outcomes.append(outcome.with_lessons(lessons))
             outcomes.sort(key=lambda outcome: not outcome.lessons)
             lessons = [lesson for outcome in outcomes for lesson in outcome.lessons]
             first = [*outcomes, Outcome(reason=Reason.NOTHING_CITED)][0]
             return replace(first, lessons=tuple(lessons))
 
-        return self._submit(study, made[0].namespace if made else self.namespace, answer_id)
+        return self._submit(study, made[0].namespace if made else self.namespace, *names[:1])
 
     def _index_of(self, namespace: str) -> TeachableIndex:
         """Return the index of a namespace."""
@@ -231,7 +234,7 @@ class Learner(Closing):
     # -- the background ---------------------------------------------------------------
 
     def _submit(
-        self, work: Callable[[], Outcome | None], namespace: str, answer_id: str | None
+        self, work: Callable[[], Outcome | None], namespace: str, answer_id: str | None = None
     ) -> Future[Outcome]:
         """Do a work in the background, again and again while it gives None."""
         future: Future[Outcome] = Future()

@@ -220,6 +220,9 @@ def _free_numbers(passages: Sequence[Passage], *, apart: bool) -> list[str]:
 def shown_in(prompt: Any, passages: Iterable[PassageLike]) -> Shown:
     r"""Read from a prompt which passages it shows, and under which keys.
 
+    A passage is shown if its first 64 characters stand in the prompt and not within another one. A
+    key stands at the start of its line or of a line before; texts under 32 characters need one.
+
     Parameters
     ----------
     prompt : str or list
@@ -227,21 +230,12 @@ def shown_in(prompt: Any, passages: Iterable[PassageLike]) -> Shown:
     passages : iterable of Passage, Hit or Chunk
         The candidates. Several may have the same id, such as the parts of a chunk.
 
-    Returns
-    -------
-    Shown
-        A passage is shown if its text, or at least its first 64 characters, stand in the prompt
-        and not just within another passage. A key stands at the start of its line or on a line
-        before. Texts under 32 characters need one.
-
     Examples
     --------
     >>> from hebbgraph.citations import Passage
     >>> passages = [Passage("a", "Built by Ida Moss."), Passage("b", "Born in Tessel Bay.")]
     >>> shown_in("Sources:\n[1] On births\nBorn in Tessel Bay.\n\nWho?", passages).keys
     {'1': 'b'}
-    >>> shown_in([{"role": "user", "content": "Source 7:\nBuilt by Ida Moss."}], passages).keys
-    {'7': 'a'}
     """
     candidates = [passage for passage in passages if passage.text.strip()]
     text, blocks = read_prompt(prompt)
@@ -328,12 +322,14 @@ def read_prompt(prompt: Any) -> tuple[str, list[tuple[str, str]]]:
     texts, blocks = list[str](), list[tuple[str, str]]()
 
     def read(value: Any, into: list[str]) -> None:
+        inner = _field(value, "document", "searchResult")  # as Bedrock has it
         if isinstance(value, str):
             into.append(value)
         elif isinstance(value, list | tuple):
             for part in value:
                 read(part, into)
-        elif str(_field(value, "type", "block_type")) in _NATIVE:
+        elif isinstance(inner, Mapping) or str(_field(value, "type", "block_type")) in _NATIVE:
+            value = inner or value
             source, parts = _field(value, "source"), list[str]()
             name = source if isinstance(source, str) else ""
             read([_field(value, "content", "text"), None if name else source], parts)

@@ -23,6 +23,7 @@ from llama_index.core.storage.storage_context import StorageContext
 
 from hebbgraph import HebbianIndex
 from hebbgraph.access import OpenOptions
+from hebbgraph.errors import ParameterError
 from hebbgraph.index.session import in_thread
 from llama_index.retrievers.hebbgraph.citing import CHAT_TEMPLATE, QA_TEMPLATES, citing
 from llama_index.retrievers.hebbgraph.nodes import (
@@ -56,7 +57,7 @@ class HebbianGraphIndex(Closing, BaseIndex[IndexDict]):
     Parameters
     ----------
     nodes : sequence of BaseNode, optional
-        Nodes to insert.
+        Nodes to insert; without a path, into an index in memory.
     path, index, embed_model, **options
         As for :class:`HebbianVectorStore`. What is in an index already stays.
     transformations : sequence of TransformComponent, optional
@@ -90,6 +91,8 @@ class HebbianGraphIndex(Closing, BaseIndex[IndexDict]):
         show_progress: bool = False,
         **options: Unpack[OpenOptions],
     ) -> None:
+        if index is None and path is None and nodes is None:
+            raise ParameterError("pass path='memory.hebb', or nodes=[] for an index in memory")
         given, self._batch_size = listed(nodes or []), insert_batch_size
         self._store = HebbianVectorStore(index, path=path, embed_model=embed_model, **options)
         self.index = self._store.index
@@ -108,7 +111,7 @@ class HebbianGraphIndex(Closing, BaseIndex[IndexDict]):
         cls, documents: Sequence[Document], **kwargs: Any
     ) -> Self:
         """Make an index of documents, or add them to that at ``path``; the same change nothing."""
-        index = cls(**kwargs)
+        index = cls(**{"nodes": [], **kwargs})
         with index.closed_on_error():
             index._insert(index._split(listed(documents, "documents")))
         return index

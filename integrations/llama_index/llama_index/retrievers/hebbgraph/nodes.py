@@ -209,6 +209,9 @@ def write_nodes(
             vectors[text].append(node.embedding)
     if n_blank := len(nodes) - len(chunks):
         logger.warning("%d of %d nodes have no text and were left out", n_blank, len(nodes))
+    last = {chunk.id: chunk for chunk in chunks}
+    if n_replaced := sum(chunk != last[chunk.id] for chunk in chunks):
+        logger.warning("nodes that a later one with the same id replaces: %d", n_replaced)
     embedder = index.embedder
     if vectors and embedder is None:
         logger.warning("embeddings of nodes are left out: the index has no embed_model")

@@ -42,7 +42,6 @@ from llama_index.retrievers.hebbgraph.transforms import HebbianNodeParser
 
 __all__ = ["HebbianRetriever", "RecallEvent", "RetrieverOptions", "of_nodes", "to_where"]
 
-_NO_WORDS = "?"  # a question for a search by embedding alone
 _SIGNS = {"==": "$eq", "!=": "$ne", ">": "$gt", ">=": "$gte", "<": "$lt", "<=": "$lte"}
 _dispatcher = get_dispatcher(__name__)
 
@@ -202,7 +201,7 @@ class HebbianRetriever(Closing, BaseRetriever):
         if not usable_question(question)[0].strip():
             if query.embedding is None:
                 return Recall(id="", namespace=name, question="")
-            question = _NO_WORDS
+            question = "?"  # no words: a search by embedding alone
         is_checked = beneath is not None and beneath.is_readable
         recall = self._namespaces.recall(
             name,
