@@ -273,8 +273,9 @@ def _atoms(text: str, blocks: Iterable[Block], most: int) -> Iterator[_Atom]:
         elif block.kind == "table":
             header = f"{text[start : block.head]}\n"
             yield from _split(text, start, block.head, level, _LINES, most)
-            for atom in _split(text, block.head, end, _NEVER, _LINES, most):
-                yield atom._replace(header=header if count_tokens(header) <= most // 2 else "")
+            header = header if count_tokens(header) <= most // 2 else ""
+            for atom in _split(text, block.head, end, _NEVER, _LINES, most - count_tokens(header)):
+                yield atom._replace(header=header)
         else:
             yield from _split(text, start, end, level, _LINES, most)
 
