@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.formulas.votes import Statement
+from hebbgraph.formulas.votes import Belief, Statement, beliefs
 from hebbgraph.store.database import Session
 
 #: One unit of a learned weight. Whole numbers add up to the same in any order.
@@ -139,6 +139,11 @@ def lessons_on(session: Session, keys: Iterable[str]) -> dict[str, list[LessonRo
         lesson = read_lesson(row)
         found.setdefault(lesson.question_key, []).append(lesson)
     return found
+
+
+def believed(lessons: Iterable[LessonRow], quorum: int) -> dict[str, Belief]:
+    """Return how far the texts that the lessons on one question name are believed."""
+    return beliefs([lesson.statement() for lesson in lessons], quorum=quorum)
 
 
 def count_resting(session: Session, digests: Collection[str]) -> int:

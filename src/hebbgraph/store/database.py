@@ -176,7 +176,7 @@ CREATE INDEX $$lesson_question ON $lesson(question_key);
 CREATE INDEX $$lesson_actor ON $lesson(actor);
 CREATE INDEX $$lesson_recall ON $lesson(recall);
 CREATE TABLE $taught(
-    text {id}, digest {exact} NOT NULL, kind INTEGER NOT NULL, square {number} NOT NULL,
+    sum {id}, digest {exact} NOT NULL, kind INTEGER NOT NULL, square {number} NOT NULL,
     vector_square {number} NOT NULL, cues {blob} NOT NULL, vector {blob} NOT NULL);
 CREATE UNIQUE INDEX $$taught_digest ON $taught(digest, kind);
 CREATE TABLE $learned(
