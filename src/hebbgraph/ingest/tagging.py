@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hebbgraph.arrays import IntArray
-from hebbgraph.ingest.prepare import GIVEN, TITLE
+from hebbgraph.ingest.prepare import ProposedAs
 from hebbgraph.ingest.writing import MOST_HOLDERS
 from hebbgraph.records import Chunk
 from hebbgraph.settings import Settings
@@ -253,9 +253,9 @@ def _tags(session: Session, vocabulary: Vocabulary, texts: list[_Text]) -> list[
     for text, terms in zip(texts, mentioned, strict=True):
         held = dict.fromkeys(terms, int(Role.MENTION))
         for term, code in text.proposed:
-            if code == TITLE:
+            if code == ProposedAs.TITLE:
                 held[term] = int(Role.TITLE)
-            elif code == GIVEN and term not in held:
+            elif code == ProposedAs.GIVEN and term not in held:
                 held[term] = int(Role.GIVEN)
         held.update((places[link.kind, link.key], int(link.role)) for link in text.links)
         tags.append(held)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from hebbgraph.arrays import IntArray
 from hebbgraph.formulas.bm25 import length_code
-from hebbgraph.ingest.prepare import GIVEN, TITLE, WORTH, Prepared
+from hebbgraph.ingest.prepare import WORTH, Prepared, ProposedAs
 from hebbgraph.records import text_digest
 from hebbgraph.store.chunks import dumped, facts_of, from_given, rows_of
 from hebbgraph.store.database import Session
@@ -230,8 +230,9 @@ def _count_proposals(
     owner = np.repeat(np.arange(len(chunks)), [len(chunk) for chunk in chunks])
     terms, position = np.unique(numbers, return_inverse=True)
     changes = np.zeros((len(terms), 4), np.int64)
-    for column, chosen in enumerate((codes != GIVEN, codes == TITLE, codes == GIVEN)):
-        # A chunk counts once, for whatever reasons it proposes a phrase.
+    is_given = codes == ProposedAs.GIVEN
+    for column, chosen in enumerate((~is_given, codes == ProposedAs.TITLE, is_given)):
+        # A chunk counts once, whatever it proposes a phrase as.
         distinct = np.unique(owner[chosen] * len(terms) + position[chosen])
         chunk, term = np.divmod(distinct, max(len(terms), 1))
         np.add.at(changes[:, column], term, signs[chunk])
