@@ -87,9 +87,8 @@ class SpreadingParameters:
 class SpreadingStep:
     """The step chunk → tag → chunk for one query.
 
-    Mass on tags has shape (2, 2, n_tags): TRUSTED or PLAIN; where it came from, MENTIONED or TITLED.
-    What came from mentions continues along links and co-mentions, what came from the chunks whose
-    title the tag is continues along backlinks.
+    Mass on tags has shape (2, 2, n_tags): TRUSTED or PLAIN, and from MENTIONED or TITLED. What came
+    from mentions continues along links and co-mentions, what came from titles along backlinks.
 
     ``cues`` ascend, without hubs and tags that no chunk has; ``named`` is the highest trust in a
     cue that is some chunk's title, known after :meth:`from_cues`.

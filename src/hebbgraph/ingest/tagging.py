@@ -44,6 +44,7 @@ from hebbgraph.store.terms import (
     count_held,
     drop_unused,
     find_terms,
+    longest_phrases,
     number_terms,
     terms_by_id,
 )
@@ -317,8 +318,7 @@ class Vocabulary:
         if not self._is_whole:
             lines = [line.split(" ") for text in texts for line in text.split("\n")]
             words = {word for line in lines for word in line}
-            sql = "SELECT word, longest FROM $opening WHERE word = ANY(?)"
-            longest: dict[str, int] = dict(session.rows(sql, list(words)))
+            longest = longest_phrases(session, words)
             possible = {phrase for line in lines for phrase in possible_phrases(line, longest)}
             terms = find_terms(session, TermKind.TAG, possible).values()
             self._phrases = self._matched((term.key, term.id) for term in terms if term.is_known)

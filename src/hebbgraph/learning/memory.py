@@ -185,7 +185,7 @@ def _dots(session: Session, cues: Cues, path: Cues, cache: Cache) -> list[FloatA
     # as those of the question: a text that was cited for it has a cosine of 1.
     n_sums = int(session.meta.get("taught", "0"))
     keys = np.concatenate((cues.keys, path.keys)).tolist()
-    edges = cache.known("edges", keys, partial(_edges, session, n_sums, cache), 500)
+    edges = cache.known("edges", keys, partial(_edges, session, n_sums), _Edges.size)
     dots: list[FloatArray] = []
     for part in (cues, path):
         rarity = cue_rarity(np.array([edges[cue].led for cue in part.keys.tolist()]), n_sums)
@@ -206,8 +206,11 @@ class _Edges(NamedTuple):
     sums: NDArray[np.int32] = np.empty(0, np.int32)
     weights: NDArray[np.int64] = np.empty(0, np.int64)
 
+    def size(self) -> int:
+        return 500 + self.sums.nbytes + self.weights.nbytes
 
-def _edges(session: Session, n_sums: int, cache: Cache, cues: list[int]) -> dict[int, _Edges]:
+
+def _edges(session: Session, n_sums: int, cues: list[int]) -> dict[int, _Edges]:
     edges = dict.fromkeys(cues, _Edges(0))
     if n_sums > _MOST_LED:
         sql = "SELECT cue, sum(length(data)) FROM $learned WHERE cue = ANY(?) GROUP BY cue"
@@ -220,7 +223,6 @@ def _edges(session: Session, n_sums: int, cache: Cache, cues: list[int]) -> dict
     for cue, parts in blocks.items():
         found = np.frombuffer(b"".join(parts), EDGE)
         edges[cue] = _Edges(len(found), found["sum"].copy(), found["weight"].copy())
-        cache.size += found.nbytes
     return edges
 
 

@@ -94,14 +94,14 @@ class Cache:
         table: str,
         keys: Iterable[_Key],
         read: Callable[[list[_Key]], Mapping[_Key, _Value]],
-        size: int,
+        size: int | Callable[[_Value], int],
     ) -> dict[_Key, _Value]:
         """Return what is known of keys; what is not known yet is read, of some bytes each."""
         held, wanted = self.tables[table], list(keys)
         if missing := [key for key in wanted if key not in held]:
             found = read(missing)
             held.update(found)
-            self.size += size * len(found)
+            self.size += sum(map(size, found.values())) if callable(size) else size * len(found)
         return {key: held[key] for key in wanted}
 
 

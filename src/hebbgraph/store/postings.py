@@ -46,9 +46,6 @@ class Postings(NamedTuple):
         return Postings(*(column[at] for column in self))
 
 
-EMPTY = Postings.decode(b"")
-
-
 def united(held: Sequence[Postings]) -> Postings:
     """Return the chunks of any of some terms, each with its highest number."""
     if len(held) == 1:
@@ -59,12 +56,11 @@ def united(held: Sequence[Postings]) -> Postings:
 
 
 def read_postings(session: Session, terms: Iterable[int]) -> dict[int, Postings]:
-    """Return the postings of each term; those that no chunk holds are left out."""
-    blocks: dict[int, list[bytes]] = {}
-    for term, data in session.rows(
-        "SELECT term, data FROM $posting WHERE term = ANY(?) ORDER BY term, first", list(terms)
-    ):
-        blocks.setdefault(term, []).append(data)
+    """Return the postings of each term, in the order of the terms."""
+    blocks: dict[int, list[bytes]] = {term: [] for term in terms}
+    sql = "SELECT term, data FROM $posting WHERE term = ANY(?) ORDER BY term, first"
+    for term, data in session.rows(sql, list(blocks)):
+        blocks[term].append(data)
     return {term: Postings.decode(b"".join(parts)) for term, parts in blocks.items()}
 
 
