@@ -91,7 +91,11 @@ def remember(
     answered: dict[str, float] = {digest: float(n) for digest, n in session.rows(sql, key)}
     taught = [*found.digests, *(answered.keys() - set(found.digests))]
     copies = cache.known("copies", taught, partial(_copies, session), 150)
-    row_of = {digest: row for digest, rows in copies.items() for row in _first(rows, allowed)}
+    row_of: dict[str, int] = {}
+    for digest, rows in copies.items():
+        taking_part = rows if allowed is None else rows[allowed(rows)]
+        if len(taking_part):
+            row_of[digest] = int(taking_part[0])
     at = [place for place, digest in enumerate(taught) if digest in row_of]
     if not at:
         return None
@@ -162,21 +166,13 @@ def _sums(session: Session, digests: list[str]) -> dict[str, _Sums | None]:
     return sums
 
 
-def _copies(session: Session, digests: list[str]) -> dict[str, list[int]]:
+def _copies(session: Session, digests: list[str]) -> dict[str, NDArray[np.int64]]:
     """Return the chunks of each text, in the order of their ids."""
     copies: dict[str, list[int]] = {digest: [] for digest in digests}
     sql = "SELECT digest, row FROM $chunk WHERE digest = ANY(?) ORDER BY id"
     for digest, row in session.rows(sql, digests):
         copies[digest].append(row)
-    return copies
-
-
-def _first(rows: list[int], allowed: Allowed | None) -> list[int]:
-    """Return the first chunk of a text that takes part, if there is one."""
-    if allowed is None or not rows:
-        return rows[:1]
-    taking_part = allowed(np.array(rows, np.int64)).tolist()
-    return [row for row, takes_part in zip(rows, taking_part, strict=True) if takes_part][:1]
+    return {digest: np.array(rows, np.int64) for digest, rows in copies.items()}
 
 
 def _dots(session: Session, cues: Cues, path: Cues, cache: Cache) -> list[FloatArray]:

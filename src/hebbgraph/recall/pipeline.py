@@ -148,23 +148,14 @@ class RecallVerbs:
             unit = embed_question(self.embedder, text)
         tags = self._tags_in(text, notes)
         with self._database.read() as session:
-            snapshot = Snapshot(session, self._caches, self.settings.stop_tags)
-            passing, misfits = snapshot.passing(options.filter)
-            rows = rows_of(session, seeds) if seeds else {}
-            asked = read_question(
-                snapshot,
-                text,
-                self.settings.language,
-                vector=unit,
-                seeds=None if seeds is None else {row: seeds[id_] for id_, row in rows.items()},
-                tags=tags,
-            )
             n_ranked = options.depth if options.passes is None else MAX_K
-            search = self._search(session, unit)
-            request = Request(snapshot, asked, self.settings, n_ranked, passing, search)
+            request, misfits = self._request(
+                session, text, n_ranked, options.filter, vector=unit, seeds=seeds, tags=tags
+            )
             ranking = self._ranked(request, options)
             hits = make_hits(request, ranking, options.min_score)
             notes += self._notes(request, ranking, misfits)
+        asked, snapshot = request.question, request.snapshot
         recall = Recall.model_construct(
             id=options.id,
             namespace=self.namespace,
@@ -208,13 +199,10 @@ class RecallVerbs:
             row = rows_of(session, [chunk_id]).get(chunk_id)
             if row is None:
                 raise NotFoundError(f"the index holds no chunk {chunk_id!r}")
-            snapshot = Snapshot(session, self._caches, self.settings.stop_tags)
-            passing, _ = snapshot.passing(where)
             tags = [cue.tag for cue in recall.cues]  # a tagger may have named some of them
-            language = self.settings.language
-            asked = read_question(snapshot, recall.question, language, vector=unit, tags=tags)
-            search = self._search(session, unit)
-            request = Request(snapshot, asked, self.settings, MAX_K, passing, search)
+            request, _ = self._request(
+                session, recall.question, MAX_K, where, vector=unit, tags=tags
+            )
             ranking = cut(request, ranker.rank(request), MAX_K)
             at = np.flatnonzero(ranking.rows == row)
             rank = int(at[0]) + 1 if len(at) else 0
@@ -265,11 +253,29 @@ class RecallVerbs:
 
     # -- within it --------------------------------------------------------------------
 
-    def _search(self, session: Session, vector: NDArray[np.float32] | None) -> Any:
-        if vector is None:
-            return None
-        agreed_model(read_json(session, "embedder"), self.embedder)
-        return self._vectors.search(session)
+    def _request(
+        self,
+        session: Session,
+        text: str,
+        n_ranked: int,
+        where: Mapping[str, Any] | None,
+        *,
+        vector: NDArray[np.float32] | None,
+        seeds: dict[str, float] | None = None,
+        tags: list[str],
+    ) -> tuple[Request, list[str]]:
+        """Return a question to one state of the index, and the filter's fields that it lacks."""
+        snapshot = Snapshot(session, self._caches, self.settings.stop_tags)
+        passing, misfits = snapshot.passing(where)
+        rows = rows_of(session, seeds) if seeds else {}
+        by_row = None if seeds is None else {row: seeds[id_] for id_, row in rows.items()}
+        language = self.settings.language
+        asked = read_question(snapshot, text, language, vector=vector, seeds=by_row, tags=tags)
+        search = None
+        if vector is not None:
+            agreed_model(read_json(session, "embedder"), self.embedder)
+            search = self._vectors.search(session)
+        return Request(snapshot, asked, self.settings, n_ranked, passing, search), misfits
 
     def _notes(self, request: Request, ranking: Ranking, misfits: list[str]) -> list[str]:
         session, notes = request.snapshot.session, list(ranking.notes)
