@@ -119,7 +119,6 @@ class SpreadingStep:
         self.cue_trust = np.ones(len(order)) if cue_trust is None else cue_trust[order]
 
     def specificity(self, df: IntArray) -> FloatArray:
-        """Return the specificity of tags with document frequency ``df``."""
         weight: FloatArray = np.log1p(self.view.n_chunks / df) ** 2
         return weight
 

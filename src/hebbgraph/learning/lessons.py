@@ -32,12 +32,10 @@ class Cues(NamedTuple):
     weights: NDArray[np.int64]
 
     def pack(self) -> bytes:
-        """Return the cues as a column of bytes."""
         return self.keys.astype("<i8").tobytes() + self.weights.astype("<i8").tobytes()
 
     @classmethod
     def unpack(cls, data: bytes) -> Cues:
-        """Read a column of bytes."""
         n = len(data) // 16
         return cls(np.frombuffer(data, "<i8", n), np.frombuffer(data, "<i8", n, 8 * n))
 
@@ -62,7 +60,6 @@ class LessonRow(NamedTuple):
         return {*self.body["cited"].values(), *self.body["rejected"].values()}
 
     def statement(self) -> Statement:
-        """Return what the lesson says, for the vote on its question."""
         return Statement(
             self.actor,
             frozenset(self.body["cited"].values()),

@@ -66,7 +66,6 @@ class Snapshot:
 
     @property
     def n_chunks(self) -> int:
-        """Number of chunks."""
         return self.counts.chunks
 
     def passing(self, where: Mapping[str, Any] | None) -> tuple[Rows | None, list[str]]:
@@ -100,7 +99,6 @@ class Snapshot:
         return self.cache.known("longest", words, partial(longest_phrases, self.session), 100)
 
     def keys(self, tags: Iterable[int]) -> dict[int, str]:
-        """Return the keys of tags."""
         info = self.cache.known("info", tags, self._load_info, 250)
         return {tag: term.key for tag, (term, _) in info.items()}
 
@@ -125,10 +123,9 @@ class Snapshot:
         terms = terms_by_id(self.session, tags)
         return {id_: (term, self.is_incidental(term)) for id_, term in terms.items()}
 
-    # -- the graph, for formulas --------------------------------------------------------
+    # -- the graph, as hebbgraph.terms.IncidenceView describes it ------------------------
 
     def tags_of(self, chunks: IntArray) -> tuple[IntArray, IntArray, BoolArray]:
-        """Return (position in ``chunks``, tag, whether it is the chunk's own title)."""
         owner, tags, is_title, _, is_tag = self.mentions_of(chunks)
         at = np.flatnonzero(is_tag)
         return owner[at], tags[at], is_title[at]
@@ -136,7 +133,6 @@ class Snapshot:
     def mentions_of(
         self, chunks: IntArray
     ) -> tuple[IntArray, IntArray, BoolArray, IntArray, BoolArray]:
-        """Return everything that chunks mention: see :class:`hebbgraph.terms.IncidenceView`."""
         listed = chunks.tolist()
         if not listed:
             nothing = np.zeros(0, np.bool_)
@@ -167,7 +163,6 @@ class Snapshot:
         return found
 
     def chunks_of(self, tags: IntArray) -> tuple[IntArray, IntArray, BoolArray]:
-        """Return (position in ``tags``, chunk, whether the tag is that chunk's title)."""
         listed = tags.tolist()
         if not listed:
             return _NO_ROWS, _NO_ROWS, np.zeros(0, np.bool_)
@@ -183,26 +178,21 @@ class Snapshot:
         return owner, chunks, is_title
 
     def df(self, tags: IntArray) -> IntArray:
-        """Return the document frequency of each tag."""
         infos = self._info(tags)
         counts = (term.titles if is_incidental else term.df for term, is_incidental in infos)
         return np.fromiter(counts, np.int64)
 
     def keyphraseness(self, tags: IntArray) -> FloatArray:
-        """Return how likely a mention of each tag means what it means as a title."""
         return np.array([term.keyphraseness for term, _ in self._info(tags)])
 
     def link_kinds(self, tags: IntArray) -> IntArray:
-        """Return the :class:`~hebbgraph.terms.TermKind` of each tag."""
         return np.array([term.kind for term, _ in self._info(tags)], np.int64)
 
     # -- postings and ids ---------------------------------------------------------------
 
     def postings(self, terms: Iterable[int]) -> dict[int, Postings]:
-        """Return the postings of terms."""
         read = partial(read_postings, self.session)
         return self.cache.known("postings", terms, read, lambda held: 400 + 6 * len(held.rows))
 
     def ids(self, rows: IntArray) -> dict[int, str]:
-        """Return the ids of chunks."""
         return ids_of(self.session, rows.tolist())

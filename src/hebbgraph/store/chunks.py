@@ -39,7 +39,6 @@ class StoredChunk(NamedTuple):
     digest: str
 
     def chunk(self) -> Chunk:
-        """Return the chunk as it was added."""
         given = to_given(self.given)
         return Chunk(
             id=self.id,

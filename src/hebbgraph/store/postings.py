@@ -37,12 +37,10 @@ class Postings(NamedTuple):
 
     @classmethod
     def decode(cls, data: bytes) -> Postings:
-        """Read one block or several."""
         records = np.frombuffer(data, RECORD)
         return cls(*(records[name].copy() for name in ("row", "number", "role")))
 
     def take(self, at: Any) -> Postings:
-        """Return some of the postings, by position, mask or slice."""
         return Postings(*(column[at] for column in self))
 
 
