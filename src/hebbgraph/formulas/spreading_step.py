@@ -119,8 +119,7 @@ class SpreadingStep:
         self.cue_trust = np.ones(len(order)) if cue_trust is None else cue_trust[order]
 
     def specificity(self, df: IntArray) -> FloatArray:
-        weight: FloatArray = np.log1p(self.view.n_chunks / df) ** 2
-        return weight
+        return np.log1p(self.view.n_chunks / df) ** 2
 
     def trust(self, seeds: IntArray) -> FloatArray:
         """Return the trusted share of each seed's mass: the trust in a cue that is its title."""

@@ -5,12 +5,9 @@ while, besides, its rarest word stands in at most :data:`~hebbgraph.ingest.writi
 chunks. A chunk holds the matched phrases that its title and text contain, leftmost longest, and,
 whatever its text says, its own titles, the tags given to it, and its links.
 
-So the tags of a chunk follow from its text and from which phrases are matched. When a phrase
-enters or leaves, every chunk that contains it or holds it is matched again as a whole, since
-nested and overlapping phrases change with it. Chunks that contain a phrase are among those that
-hold all of its words: what a phrase consists of in tokens, its words consist of in terms, in
-scripts without spaces too. Phrases of stop words alone are found like any other, since stop words
-have postings; in a large corpus they are too common to be matched.
+When a phrase enters or leaves, every chunk that contains it or holds it is matched again as a
+whole, since nested and overlapping phrases change with it. Chunks that contain a phrase are among
+those that hold all of its words, in scripts without spaces too; stop words have postings.
 """
 
 from __future__ import annotations
