@@ -12,6 +12,7 @@ import json
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, fields, replace
+from itertools import chain, islice
 
 import numpy as np
 
@@ -112,13 +113,9 @@ def _first(session: Session, n: int) -> list[str]:
 def _drawn(session: Session, ids: list[str]) -> list[LessonRow]:
     """Return the first lessons by the hash of their ids that can be exams."""
     ids = sorted(ids, key=lambda id_: hashlib.blake2b(id_.encode()).digest())
-    drawn: list[LessonRow] = []
-    for part in portions(ids, _MOST):
-        lessons = lessons_of(session, part)
-        drawn += (one for one in lessons if one.body["cited"] and one.body["scores"])
-        if len(drawn) >= _MOST:
-            break
-    return drawn[:_MOST]
+    lessons = chain.from_iterable(lessons_of(session, part) for part in portions(ids, _MOST))
+    exams = (one for one in lessons if one.body["cited"] and one.body["scores"])
+    return list(islice(exams, _MOST))
 
 
 def _fitted(session: Session, lessons: Sequence[LessonRow], quorum: int) -> Trust:

@@ -8,7 +8,7 @@ by the difference, and forgetting leaves no trace.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -95,29 +95,31 @@ def _count(session: Session, name: str, change: int) -> None:
 def _taught(lessons: Sequence[LessonRow], beliefs: Mapping[str, Belief]) -> dict[_Key, _Sum]:
     """Return what lessons add to each text: the mean of their questions, times the belief."""
     sums: dict[_Key, _Sum] = {}
+    for lesson, digest, kind, share in _shares(lessons, beliefs):
+        _add(sums, (digest, kind), _part(lesson.cues, lesson.vector, share), 1)
+        if kind == CITED:
+            _add(sums, (digest, PATH), _part(lesson.path, None, share), 1)
+    return sums
+
+
+def _shares(
+    lessons: Sequence[LessonRow], beliefs: Mapping[str, Belief]
+) -> Iterator[tuple[LessonRow, str, int, float]]:
+    """Yield how much of each lesson's question is added to the sums of each text, by kind."""
     for digest, belief in beliefs.items():
-        for kind, weight in ((CITED, belief.cited), (REJECTED, belief.rejected)):
-            name = "cited" if kind == CITED else "rejected"
+        for kind, name in ((CITED, "cited"), (REJECTED, "rejected")):
+            weight: float = getattr(belief, name)
             about = [one for one in lessons if weight and digest in one.body[name].values()]
             for lesson in about:
-                share = weight / len(about) * (lesson.body["credit"] if kind == CITED else 1.0)
-                _add(sums, (digest, kind), _part(lesson.cues, lesson.vector, share), 1)
-                if kind == CITED:
-                    _add(sums, (digest, PATH), _part(lesson.path, None, share), 1)
-    return sums
+                credit = lesson.body["credit"] if kind == CITED else 1.0
+                yield lesson, digest, kind, weight / len(about) * credit
 
 
 def own_weights(session: Session, lesson: LessonRow, quorum: int) -> dict[str, float]:
     """Return the weight with which a lesson's question stands in the sum of each text it cites."""
     lessons = lessons_on(session, [lesson.question_key])[lesson.question_key]
-    beliefs = believed(lessons, quorum)
-    return {
-        digest: beliefs[digest].cited
-        / sum(digest in one.body["cited"].values() for one in lessons)
-        * lesson.body["credit"]
-        for digest in lesson.body["cited"].values()
-        if digest in beliefs  # not if the actor says something else by now
-    }
+    shares = _shares(lessons, believed(lessons, quorum))
+    return {text: n for one, text, kind, n in shares if kind == CITED and one.seq == lesson.seq}
 
 
 def _part(cues: Cues, vector: NDArray[np.float32] | None, share: float) -> _Sum:
