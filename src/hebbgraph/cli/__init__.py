@@ -1,10 +1,7 @@
 """The command line: ``hebbgraph index``, ``recall``, ``reinforce`` and others.
 
-Exit codes: 0 success; 1 an error, or nothing found; 2 wrong usage; 130 interrupted.
-
-Other distributions add commands by entry points of the group ``hebbgraph.commands``: a function
-that takes the subparsers of :mod:`argparse` and calls ``set_defaults(run=function)``, whose
-function takes the arguments and may return an exit code.
+Exit codes: 0 success; 1 an error, or nothing found; 2 wrong usage; 130 interrupted; 141 the reader
+of a pipe has left. docs/extending.md says how other distributions add commands.
 """
 
 from __future__ import annotations
@@ -19,7 +16,7 @@ from contextlib import suppress
 from functools import partial
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from hebbgraph import Chunk, HebbianIndex, SentenceTransformerEmbedder, Settings, __version__
 from hebbgraph.cli import printing
@@ -28,7 +25,7 @@ from hebbgraph.cli.printing import complain, counted, hit_lines, lesson_lines, s
 from hebbgraph.documents import ingest
 from hebbgraph.errors import HebbgraphError, NotFoundError, ParameterError, StorageError
 from hebbgraph.recall.strategies import NO_CUE
-from hebbgraph.store import MEMORY
+from hebbgraph.store import MEMORY, namespaces_at
 
 #: Commands of other distributions: the extra that brings them, and what they do.
 _ELSEWHERE = {
@@ -47,15 +44,10 @@ class _Answer(NamedTuple):
     notes: Iterable[str] = ()
 
 
-class _Command(NamedTuple):
-    """What a command does with an opened index, and its options besides those that all have."""
-
-    run: Callable[[HebbianIndex, argparse.Namespace], _Answer | None]
-    mode: Literal["create", "write", "read"]
-    options: tuple[tuple[str, dict[str, Any]], ...]
-
-
-_COMMANDS: list[_Command] = []
+_Run: TypeAlias = Callable[[HebbianIndex, argparse.Namespace], _Answer | None]
+_Mode: TypeAlias = Literal["create", "write", "read"]
+#: What each command does with an opened index, how it opens it, and its own options.
+_COMMANDS: list[tuple[_Run, _Mode, tuple[Any, ...]]] = []
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -66,9 +58,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code = parsed.run(parsed) or 0
         sys.stdout.flush()
         return int(code)
-    except BrokenPipeError:  # the reader of a pipe has left
+    except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
+        return 141  # as of a program that SIGPIPE ends
     except KeyboardInterrupt:
         complain("interrupted: what was acknowledged is kept; run the command again to go on")
         return 130
@@ -85,16 +77,15 @@ def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     env = os.environ.get
     db, namespace = env("HEBBGRAPH_DB", "memory.hebb"), env("HEBBGRAPH_NAMESPACE", "default")
-    for command in _COMMANDS:
-        text = command.run.__doc__ or ""
-        name = command.run.__name__.strip("_")
+    for run, mode, options in _COMMANDS:
+        text, name = run.__doc__ or "", run.__name__.strip("_")
         added = commands.add_parser(name, help=text.splitlines()[0], description=text)
         added.add_argument("--db", default=db, help=f"directory or URL of the index [{db}]")
         added.add_argument("--namespace", default=namespace, help="a tenant of the index")
         added.add_argument("--json", action="store_true", help="print JSON")
-        for option, settings in command.options:
+        for option, settings in options:
             added.add_argument(option, **settings)
-        added.set_defaults(run=partial(_run, command))
+        added.set_defaults(run=partial(_run, run, mode))
     demo = commands.add_parser("demo", help="A question that fails, is taught, and succeeds.")
     demo.add_argument("--db", default=MEMORY, help="keep the index in this directory")
     demo.set_defaults(run=run_demo)
@@ -111,14 +102,17 @@ def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
     return parser
 
 
-def _run(command: _Command, arguments: argparse.Namespace) -> int:
+def _run(run: _Run, mode: _Mode, arguments: argparse.Namespace) -> int:
     """Open the index for one command, and print its answer; only indexing makes a new index."""
     db, namespace = arguments.db, arguments.namespace
-    if command.mode != "create":
+    if mode != "create":
         try:
             HebbianIndex.open(db, namespace=namespace, read_only=True).close()
         except NotFoundError as error:
-            hint = f"`hebbgraph index PATH --db {db}` makes one"
+            hint = f"`hebbgraph index PATH --db {db} --namespace {namespace}` makes one"
+            if os.path.isdir(db) and os.listdir(db):
+                there = ", ".join(namespaces_at(db))
+                hint = f"it has {there or 'none, as this is no folder of an index'}"
             raise NotFoundError(f"there is no namespace {namespace!r} at {db}; {hint}") from error
     model, language = getattr(arguments, "embedder", None), getattr(arguments, "language", None)
     with HebbianIndex.open(
@@ -126,9 +120,9 @@ def _run(command: _Command, arguments: argparse.Namespace) -> int:
         namespace=namespace,
         embedder=None if model is None else SentenceTransformerEmbedder(model),
         settings=None if language is None else Settings(language=language),
-        read_only=command.mode == "read",
+        read_only=mode == "read",
     ) as index:
-        if (answer := command.run(index, arguments)) is not None:
+        if (answer := run(index, arguments)) is not None:
             show(answer.record, answer.lines, as_json=arguments.json)
             sys.stdout.flush()  # notes come last in a file of both
             for note in () if arguments.json else answer.notes:
@@ -136,11 +130,11 @@ def _run(command: _Command, arguments: argparse.Namespace) -> int:
         return 0 if answer is None or answer.is_good else 1
 
 
-def _command(mode: Literal["create", "write", "read"], *options: Any) -> Callable[..., Any]:
+def _command(mode: _Mode, *options: Any) -> Callable[..., Any]:
     """Make a function the command of its name."""
 
     def add(run: Any) -> Any:
-        _COMMANDS.append(_Command(run, mode, options))
+        _COMMANDS.append((run, mode, options))
         return run
 
     return add
@@ -204,11 +198,13 @@ def _index(index: HebbianIndex, arguments: argparse.Namespace) -> _Answer:
         names = ", ".join(places[:3]) + (", …" if len(places) > 3 else "")
         complain(f"skipped {counted(len(places), 'file')}: {reason}: {names}")
     if read.missing and not arguments.delete_missing:
-        number = counted(len(read.missing), "document")
-        complain(f"{number} of files that are gone; --delete-missing deletes them")
+        number = f"{len(read.missing):,}"
+        complain(f"documents whose files are gone: {number}; --delete-missing deletes them")
     totals = [f"{report[name]:,} {name}" for name in ("added", "replaced", "unchanged", "deleted")]
-    documents = counted(len(read.documents), "document")
-    line = f"{documents} read, {read.unchanged_documents:,} unchanged; chunks: {', '.join(totals)}"
+    moved = f" ({len(read.moved):,} of them moved)" if read.moved else ""
+    documents = f"{counted(len(read.documents), 'document')} read{moved}"
+    documents = f"{documents}, {read.unchanged_documents:,} unchanged; " if files else ""
+    line = f"{documents}chunks: {', '.join(totals)}"
     return _Answer(report, [line], is_good=not read.failed)
 
 
@@ -233,7 +229,7 @@ def _read_chunks(file: Path) -> Iterator[Chunk]:
     _flag("--everything", "all chunks"),
 )
 def _delete(index: HebbianIndex, arguments: argparse.Namespace) -> _Answer:
-    """Delete chunks, documents, or what passes a filter; exit with 1 if nothing fits."""
+    """Delete chunks, documents, or all that a filter selects; exit with 1 if that is nothing."""
     given = sum(map(bool, (arguments.ids, arguments.document, arguments.where is not None)))
     if given > 1 or not (given or arguments.everything):
         raise ParameterError("give ids of chunks, or --document, or --where, or --everything")
@@ -278,8 +274,8 @@ def _recall(index: HebbianIndex, arguments: argparse.Namespace) -> _Answer:
     with suppress(StorageError):  # an index that is read only is not taught
         with HebbianIndex.open(arguments.db, namespace=arguments.namespace) as writable:
             writable.keep(found)
-        hint = f"hebbgraph reinforce {recall_id} RANK... teaches which of these answer it"
-        notes += [hint] if found else []
+        name, which = ("RANK", "of these") if found else ("ID", "chunks")
+        notes.append(f"hebbgraph reinforce {recall_id} {name}... teaches which {which} answer it")
     lines = hit_lines(found, with_path=arguments.path, full=arguments.full)
     return _Answer(found.model_dump(mode="json"), lines, is_good=bool(found), notes=notes)
 
@@ -348,9 +344,10 @@ def _forget(index: HebbianIndex, arguments: argparse.Namespace) -> _Answer:
     if not arguments.everything and not any(chosen.values()):
         raise ParameterError("give the id of a lesson, --actor, --chunk or --everything")
     if begin := arguments.lesson:
-        fitting = [each.id for each in index.lessons() if each.id.startswith(begin)] or [begin]
-        if len(fitting) > 1:
-            raise ParameterError(f"{len(fitting)} lessons begin with {begin}; give more of the id")
+        fitting = [each.id for each in index.lessons() if each.id.startswith(begin)]
+        if len(fitting) != 1:
+            hint = "give more of the id" if fitting else "hebbgraph lessons lists their ids"
+            raise NotFoundError(f"{len(fitting) or 'no'} lessons begin with {begin}; {hint}")
         chosen["lesson"] = fitting[0]
     number = index.forget(**chosen, everything=arguments.everything, dry_run=arguments.dry_run)
     would = "would be " if arguments.dry_run else ""
@@ -394,7 +391,7 @@ def _export(index: HebbianIndex, arguments: argparse.Namespace) -> _Answer | Non
     partial_file = arguments.file.with_name(f"{arguments.file.name}.part")
     with partial_file.open("w", encoding="utf-8", newline="\n") as out:
         out.writelines(lines)
-    replaced = ", which is replaced" if arguments.file.exists() else ""
+    replaced = " in place of the former file" if arguments.file.exists() else ""
     partial_file.replace(arguments.file)
     line = f"{counted(len(ids), 'chunk')} written to {visible(str(arguments.file))}{replaced}"
     return _Answer({"written": len(ids)}, [line])

@@ -30,13 +30,15 @@ _MADE = frozenset({
 class IngestReport(AddReport):
     """What reading files did, in chunks and documents.
 
-    ``documents`` were written, ``changed_documents`` of them over former ones; ``skipped`` and
-    ``failed`` give the reason by place, and the files of ``missing`` documents are gone.
+    ``documents`` were written, ``changed_documents`` of them over former ones; ``moved`` are the
+    former places of those whose files moved; ``skipped`` and ``failed`` give the reason by place,
+    and the files of ``missing`` documents are gone.
     """
 
     documents: tuple[str, ...] = ()
     changed_documents: int = 0
     unchanged_documents: int = 0
+    moved: tuple[str, ...] = ()
     skipped: dict[str, str] = Field(default_factory=dict)
     failed: dict[str, str] = Field(default_factory=dict)
     missing: tuple[str, ...] = ()
@@ -103,7 +105,7 @@ def ingest(
     workers: int | None = None,
     show_progress: Callable[[int, int], object] | None = None,
 ) -> IngestReport:
-    """Read files and folders into an index; a changed file replaces its document.
+    """Read files and folders into an index; a changed or moved file replaces its document.
 
     Parameters
     ----------
@@ -130,12 +132,13 @@ def ingest(
     known = _digests(index)
     found = find_files(paths, base, known.values())
     skipped, failed, done = dict(found.skipped), dict(found.unlisted), list[str]()
-    counts, batch, same = Counter[str](), list[Chunk](), 0
+    counts, batch, same, new = Counter[str](), list[Chunk](), 0, dict[str, Path]()
     with Converter(limits) as converter:
         for number, (place, (file, root)) in enumerate(found.files.items(), 1):
             try:
                 data = converter.data(file, place)
-                same += (is_known := known.get(place) == digest_of(data, root))
+                digest = digest_of(data, root)
+                same += (is_known := known.get(place) == digest)
                 is_left = is_known or dry_run
                 chunks = [] if is_left else converter.convert(data, place, root).chunks()
             except (HebbgraphError, ImportError) as error:
@@ -145,6 +148,7 @@ def ingest(
             if chunks or (dry_run and not is_known):
                 batch += chunks
                 done.append(place)
+                new[digest] = root
             elif not is_known:
                 counts["deleted"] += index.delete(document_id=place).deleted
                 skipped[place] = "holds no passage"
@@ -154,14 +158,18 @@ def ingest(
                 batch = []
             if show_progress is not None:
                 show_progress(number, len(found.files))
-    missing = sorted(set(_gone(known, found)))
-    if delete_missing and missing and not dry_run:
-        counts["deleted"] += index.delete(document_id=missing).deleted
+    former = ((place, new.get(known[place])) for place in sorted(known.keys() - found.files.keys()))
+    moved = [place for place, base in former if base and not os.path.lexists(base / place)]
+    missing = sorted(set(_gone(known, found)).difference(moved))
+    gone = moved + (missing if delete_missing else [])
+    if gone and not dry_run:
+        counts["deleted"] += index.delete(document_id=gone).deleted
     return IngestReport(
         **counts,
         documents=tuple(done),
         changed_documents=len(known.keys() & set(done)),
         unchanged_documents=same,
+        moved=tuple(moved),
         skipped=skipped,
         failed=failed,
         missing=tuple(missing),
