@@ -35,4 +35,5 @@ def test_few_names_are_at_the_top() -> None:
     names = langchain_hebbgraph.__all__
     assert len(names) <= 11
     assert all(getattr(langchain_hebbgraph, name) for name in names)
+    assert "CitingMiddleware" not in names  # import * works without its extra
     assert not hasattr(langchain_hebbgraph, "HebbianStore")

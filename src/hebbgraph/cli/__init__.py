@@ -105,15 +105,11 @@ def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
 def _run(run: _Run, mode: _Mode, arguments: argparse.Namespace) -> int:
     """Open the index for one command, and print its answer; only indexing makes a new index."""
     db, namespace = arguments.db, arguments.namespace
-    if mode != "create":
-        try:
-            HebbianIndex.open(db, namespace=namespace, read_only=True).close()
-        except NotFoundError as error:
+    if mode != "create" and namespace not in (there := namespaces_at(db)):
+        hint = f"it has {', '.join(there) or 'none, as this is no folder of an index'}"
+        if not there and not os.path.exists(db):
             hint = f"`hebbgraph index PATH --db {db} --namespace {namespace}` makes one"
-            if os.path.isdir(db) and os.listdir(db):
-                there = ", ".join(namespaces_at(db))
-                hint = f"it has {there or 'none, as this is no folder of an index'}"
-            raise NotFoundError(f"there is no namespace {namespace!r} at {db}; {hint}") from error
+        raise NotFoundError(f"there is no namespace {namespace!r} at {db}; {hint}")
     model, language = getattr(arguments, "embedder", None), getattr(arguments, "language", None)
     with HebbianIndex.open(
         db,
@@ -198,8 +194,7 @@ def _index(index: HebbianIndex, arguments: argparse.Namespace) -> _Answer:
         names = ", ".join(places[:3]) + (", …" if len(places) > 3 else "")
         complain(f"skipped {counted(len(places), 'file')}: {reason}: {names}")
     if read.missing and not arguments.delete_missing:
-        number = f"{len(read.missing):,}"
-        complain(f"documents whose files are gone: {number}; --delete-missing deletes them")
+        complain(f"documents without a file: {len(read.missing):,}; --delete-missing deletes them")
     totals = [f"{report[name]:,} {name}" for name in ("added", "replaced", "unchanged", "deleted")]
     moved = f" ({len(read.moved):,} of them moved)" if read.moved else ""
     documents = f"{counted(len(read.documents), 'document')} read{moved}"
@@ -237,9 +232,7 @@ def _delete(index: HebbianIndex, arguments: argparse.Namespace) -> _Answer:
     chosen = every & set(arguments.ids)
     unknown = [f"there is no chunk {id_}" for id_ in arguments.ids if id_ not in every]
     unknown += [f"{id_} is a document: --document {id_}" for id_ in arguments.ids if id_ in places]
-    if arguments.everything:
-        chosen = every
-    elif arguments.where is not None:
+    if arguments.everything or arguments.where is not None:
         chosen = set(index.ids(arguments.where))
     for name in arguments.document:
         below = [place for place in places if name.endswith("/") and place.startswith(name)]
@@ -266,16 +259,15 @@ def _recall(index: HebbianIndex, arguments: argparse.Namespace) -> _Answer:
     """Find the chunks that answer a question; exit with 1 if there is none."""
     words = arguments.words
     question = sys.stdin.read() if words == ["-"] else " ".join(words)
-    recall_id = secrets.token_hex(4)
     # With a least score, nothing fills the list up.
-    options = {"where": arguments.where, "min_score": 0.0, "recall_id": recall_id}
+    options = {"where": arguments.where, "min_score": 0.0, "recall_id": secrets.token_hex(4)}
     found = index.recall(question, arguments.k, **options)
     notes = [f"note: {note}" for note in found.notes if arguments.path or note != NO_CUE]
     with suppress(StorageError):  # an index that is read only is not taught
         with HebbianIndex.open(arguments.db, namespace=arguments.namespace) as writable:
             writable.keep(found)
         name, which = ("RANK", "of these") if found else ("ID", "chunks")
-        notes.append(f"hebbgraph reinforce {recall_id} {name}... teaches which {which} answer it")
+        notes.append(f"hebbgraph reinforce {found.id} {name}... teaches which {which} answer it")
     lines = hit_lines(found, with_path=arguments.path, full=arguments.full)
     return _Answer(found.model_dump(mode="json"), lines, is_good=bool(found), notes=notes)
 
@@ -304,11 +296,9 @@ def _reinforce(index: HebbianIndex, arguments: argparse.Namespace) -> _Answer:
     if not kept:
         raise NotFoundError(f"there is no recall {arguments.recall}; hebbgraph recall prints ids")
     by_rank = {str(hit.rank): hit.id for hit in kept[0].hits}
-    if unknown := [name for name in given if name not in by_rank and not index.get(name)]:
-        n = len(by_rank)
-        raise ParameterError(
-            f"rank {unknown[0]} was not shown; there were {n}, or give chunks' ids"
-        )
+    ranks = [name for name in given if name.isdigit() and name not in by_rank]
+    if unknown := [rank for rank in ranks if not index.get(rank)]:
+        raise ParameterError(f"rank {unknown[0]} was not shown; there were {len(by_rank)}")
     lesson = index.reinforce(
         kept[0],
         cited=[by_rank.get(chosen, chosen) for chosen in arguments.chosen],

@@ -45,11 +45,11 @@ class IngestReport(AddReport):
 
 
 class Found(NamedTuple):
-    """Files and bases by places, reasons by places that are not read, and folders with bases."""
+    """Files and bases by places, why others are not read or failed, and folders with bases."""
 
     files: dict[str, tuple[Path, Path]]
     skipped: dict[str, str]
-    unlisted: dict[str, str]
+    failed: dict[str, str]
     folders: list[tuple[str, Path]]
 
 
@@ -69,7 +69,7 @@ def find_files(paths: Iterable[_Path], base: _Path | None, digests: Iterable[str
             if not reason and found.files.setdefault(place, mine)[0].resolve() != file.resolve():
                 reason = "another file has this place; give a base above both"
             if reason:
-                (found.unlisted if reason.startswith(_UNLISTED) else found.skipped)[place] = reason
+                (found.failed if reason.startswith(_UNLISTED) else found.skipped)[place] = reason
     return found
 
 
@@ -131,8 +131,8 @@ def ingest(
     """
     known = _digests(index)
     found = find_files(paths, base, known.values())
-    skipped, failed, done = dict(found.skipped), dict(found.unlisted), list[str]()
-    counts, batch, same, new = Counter[str](), list[Chunk](), 0, dict[str, Path]()
+    counts, batch, same = Counter[str](), list[Chunk](), 0
+    done, new = list[str](), dict[str, Path]()
     with Converter(limits) as converter:
         for number, (place, (file, root)) in enumerate(found.files.items(), 1):
             try:
@@ -143,7 +143,7 @@ def ingest(
                 chunks = [] if is_left else converter.convert(data, place, root).chunks()
             except (HebbgraphError, ImportError) as error:
                 reason = str(error).removeprefix(f"{place}: ")
-                (skipped if reason.startswith(_NO_FAULT) else failed)[place] = reason
+                (found.skipped if reason.startswith(_NO_FAULT) else found.failed)[place] = reason
                 chunks, is_known = [], True  # what is stored of it stays
             if chunks or (dry_run and not is_known):
                 batch += chunks
@@ -151,9 +151,8 @@ def ingest(
                 new[digest] = root
             elif not is_known:
                 counts["deleted"] += index.delete(document_id=place).deleted
-                skipped[place] = "holds no passage"
-            enough = _BATCH * (workers or 1)
-            if len(batch) >= enough or (batch and number == len(found.files)):
+                found.skipped[place] = "holds no passage"
+            if len(batch) >= _BATCH * (workers or 1) or (batch and number == len(found.files)):
                 counts.update(index.refresh(batch, workers=workers).model_dump())
                 batch = []
             if show_progress is not None:
@@ -170,8 +169,8 @@ def ingest(
         changed_documents=len(known.keys() & set(done)),
         unchanged_documents=same,
         moved=tuple(moved),
-        skipped=skipped,
-        failed=failed,
+        skipped=found.skipped,
+        failed=found.failed,
         missing=tuple(missing),
     )
 
@@ -181,7 +180,7 @@ def _gone(digests: dict[str, str], found: Found) -> Iterator[str]:
     for place in digests.keys() - found.files.keys():
         for folder, base in found.folders:
             was_read = _lies_in(place, folder) and digests[place].endswith(mark_of(base))
-            unknown = any(_lies_in(place, closed) for closed in found.unlisted)
+            unknown = any(_lies_in(place, closed) for closed in found.failed)
             if was_read and not unknown and not os.path.lexists(base / place):
                 yield place
 
