@@ -329,6 +329,11 @@ def test_ranks_teach_and_lessons_are_taken_back(indexed: Path) -> None:
     assert cited == "   answered by The Petrel (notes/petrel.md)"
     assert answer("lessons", "--actor", "Bo") == []
     assert answer("recall", question)["hits"][0]["id"] == last["id"]
+    (indexed / "notes").rename(indexed / "papers")
+    run("index", "papers")
+    assert run("lessons").stdout.splitlines()[1] == cited.replace("notes/", "papers/")
+    (indexed / "papers").rename(indexed / "notes")
+    run("index", "notes")
     run("delete", last["id"])
     assert run("lessons").stdout.splitlines()[1] == f"   answered by {last['id']} (deleted)"
     run("index", "notes")

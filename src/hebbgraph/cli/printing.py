@@ -92,9 +92,9 @@ def lesson_lines(lesson: Lesson, index: HebbianIndex) -> Iterator[str]:
     parts += [lesson.question and f"“{lesson.question}”", lesson.reason, lesson.note]
     yield visible("; ".join(filter(None, parts)))
     for said, ids in (("answered by", lesson.cited), ("wrong:", lesson.rejected)):
-        for id_ in ids:
+        for id_, digest in ids.items():
             name = f"{id_} (deleted)"
-            for chunk in index.get(id_):
+            for chunk in index.get(id_) or index.get(index.ids({"$digest": digest})[:1]):
                 place = f" ({chunk.document_id})" if chunk.document_id else ""
                 name = (chunk.title or chunk.text[:60]) + place
             yield f"{_INDENT}{said} {visible(name)}"
