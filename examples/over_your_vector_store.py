@@ -31,7 +31,7 @@ assert "petrel" not in [document.id for document in late]
 store.delete(["salt"])
 store.add_documents([Document("The organ was made by Casimir Dove.", id="dove")])
 retriever.refresh()
-found = retriever.invoke("Who made the organ in Tessel Bay?")
-print("after a change:", [document.id for document in found])
-assert "dove" in [document.id for document in found]
+changed = retriever.invoke("Who made the organ in Tessel Bay?")
+print("after a change:", [document.id for document in changed])
+assert "dove" in [document.id for document in changed]
 retriever.close()
