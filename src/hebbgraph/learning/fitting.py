@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, fields, replace
 from itertools import chain, islice
 
@@ -27,14 +27,13 @@ from hebbgraph.formulas.fitting import (
     score_under,
     scores_of,
 )
-from hebbgraph.learning.folding import CITED, PATH, own_weights
+from hebbgraph.learning.folding import own_weights
 from hebbgraph.learning.lessons import LessonRow, lessons_of
 from hebbgraph.learning.memory import (
-    CUES,
     DOT,
     SQUARE,
-    VECTOR,
     WORDS,
+    Products,
     evidence_of,
     greatest_likeness,
     products,
@@ -159,9 +158,7 @@ def _each(
         found = products(
             session, lesson.cues, lesson.path, lesson.vector, digests=texts, cache=cache
         )
-        own = own_weights(session, lesson, quorum)
-        weights = np.array([own.get(digest, 0.0) for digest in found.digests])
-        values = without(found.values, weights)
+        values = without(found, own_weights(session, lesson, quorum))
         candidates = sorted({*shown, *cited})
         if len(shown) < _CHOICE or not cited <= shown.keys():
             # A choice among the chunks shown says nothing of others; a citation beyond them does.
@@ -196,12 +193,13 @@ def _features(static: FloatArray, values: FloatArray) -> FloatArray:
     return np.concatenate((static[:, None], gain, -handicap), axis=1)
 
 
-def without(values: FloatArray, weights: FloatArray) -> FloatArray:
-    """Take a question out of the sums to which its citations added it with some weights."""
-    left = values.copy()
-    for kind, part in ((CITED, CUES), (CITED, VECTOR), (PATH, CUES)):
-        dot, square = values[:, kind, part].T
-        left[:, kind, part, DOT] = np.maximum(dot - weights - _TRACE, 0.0)
-        square = square - 2 * weights * dot + weights**2
-        left[:, kind, part, SQUARE] = np.maximum(square, 0.0)
+def without(found: Products, own: Mapping[tuple[str, int], float]) -> FloatArray:
+    """Take a question out of the sums to which it was added with some weights."""
+    left, place = found.values.copy(), {digest: at for at, digest in enumerate(found.digests)}
+    for (digest, kind), weight in own.items():
+        if (at := place.get(digest)) is not None:
+            dot, square = found.values[at, kind].T
+            square = square - 2 * weight * dot + weight**2
+            left[at, kind, :, DOT] = np.maximum(dot - weight - _TRACE, 0.0)
+            left[at, kind, :, SQUARE] = np.maximum(square, 0.0)
     return left

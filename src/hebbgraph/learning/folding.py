@@ -115,11 +115,12 @@ def _shares(
                 yield lesson, digest, kind, weight / len(about) * credit
 
 
-def own_weights(session: Session, lesson: LessonRow, quorum: int) -> dict[str, float]:
-    """Return the weight with which a lesson's question stands in the sum of each text it cites."""
+def own_weights(session: Session, lesson: LessonRow, quorum: int) -> dict[tuple[str, int], float]:
+    """Return the weights with which a lesson's question stands in sums, by text and kind."""
     lessons = lessons_on(session, [lesson.question_key])[lesson.question_key]
     shares = _shares(lessons, believed(lessons, quorum))
-    return {text: n for one, text, kind, n in shares if kind == CITED and one.seq == lesson.seq}
+    own = {(text, kind): share for one, text, kind, share in shares if one.seq == lesson.seq}
+    return own | {(text, PATH): share for (text, kind), share in own.items() if kind == CITED}
 
 
 def _part(cues: Cues, vector: NDArray[np.float32] | None, share: float) -> _Sum:
