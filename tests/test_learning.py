@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import ships
 from edges import edges
@@ -19,7 +20,12 @@ from hebbgraph import HebbianIndex, Settings
 from hebbgraph.errors import LessonError, NotFoundError, ParameterError
 from hebbgraph.formulas.votes import Statement, beliefs
 from hebbgraph.learning import teaching
+from hebbgraph.learning.fitting import without
+from hebbgraph.learning.folding import CITED, PATH, REJECTED, own_weights
+from hebbgraph.learning.lessons import LessonRow, lessons_of
+from hebbgraph.learning.memory import CUES, Products, products
 from hebbgraph.records import Recall
+from hebbgraph.store.database import Cache
 
 PLACES = ("barn", "forest", "meadow", "valley", "town", "hill", "marsh", "coast")
 CHUNKS = [
@@ -500,6 +506,32 @@ def test_evaluate_asks_past_questions_without_their_own_lessons(index: HebbianIn
     assert together.taught > together.untaught
     assert (alone.better, alone.worse) == (0, 0)
     assert (together.better, together.worse) == (4, 0)
+
+
+def test_what_a_lesson_adds_to_each_kind_of_sum_is_taken_out_again() -> None:
+    with HebbianIndex.open(":memory:", embedder=ships.ByNumber()) as index:
+        index.add(ships.CORPUS)
+        recall = index.recall("Where was the builder of the Petrel born?", k=5)
+        cited, rejected = recall.hits[:2]
+        lesson = index.reinforce(recall, [cited.id], [rejected.id])
+        with index._database.read() as session:
+            (row,) = lessons_of(session, [lesson.id])
+            own = own_weights(session, row, quorum=1)
+        held = products_of(index, row)
+        left = without(held.values, np.array([own.get(text, 0.0) for text in held.digests]))
+        for kind, text in ((CITED, cited), (REJECTED, rejected), (PATH, cited)):
+            assert held.values[held.digests.index(text.digest), kind, CUES].min() > 0.5, kind
+            if kind != REJECTED:  # an exam takes out what its lesson cites
+                assert left[:, kind].max() < 1e-5, kind
+        index.forget(lesson.id)
+        assert products_of(index, row).digests == []
+
+
+def products_of(index: HebbianIndex, lesson: LessonRow) -> Products:
+    """Return the products of a lesson's question with the sums of the texts that it names."""
+    with index._database.read() as session:
+        question = lesson.cues, lesson.path, lesson.vector
+        return products(session, *question, digests=sorted(lesson.texts()), cache=Cache())
 
 
 def test_a_citation_strengthens_edges_of_tags_and_forgetting_returns_them() -> None:

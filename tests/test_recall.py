@@ -57,6 +57,12 @@ def test_a_title_makes_a_short_question_whole(memory: HebbianIndex) -> None:
     assert not any(note.startswith("too short") for note in memory.recall("Is it an owl?").notes)
 
 
+def test_words_of_its_address_do_not_lengthen_a_title(memory: HebbianIndex) -> None:
+    owl = {"id": "owl", "title": "Owl", "text": "It hunts voles at night."}
+    memory.add([{**owl, "addresses": ["docs/my owl notes.md"]}, "An owl is an owl. Tell owls."])
+    assert memory.recall("Tell me about the owl")[0].id == "owl"
+
+
 # -- words ----------------------------------------------------------------------------------
 
 

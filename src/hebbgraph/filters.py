@@ -49,11 +49,9 @@ class Rows:
     all_but: bool = False
 
     def __call__(self, rows: IntArray, /) -> BoolArray:
-        """Return which rows are in the set."""
         return is_in_sorted(rows, self.rows) ^ self.all_but
 
     def count(self, n_chunks: int) -> int:
-        """Return how many of all chunks are in the set."""
         return n_chunks - len(self.rows) if self.all_but else len(self.rows)
 
     def __invert__(self) -> Rows:

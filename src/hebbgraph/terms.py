@@ -25,8 +25,9 @@ class TermKind(IntEnum):
 class Role(IntEnum):
     """How a chunk holds a tag or a reference.
 
-    A *mention* occurs in the text, or refers to the address. A *title* names the chunk, or is its
-    address. A *given* tag comes from the caller or a tagger, and does not occur in the text.
+    A *mention* occurs in the text, or refers to an address. A *title* stands for the chunk: a tag
+    is its title, a reference one of its addresses. A *given* tag comes from the caller or a
+    tagger, and does not occur in the text.
     """
 
     MENTION = 0
@@ -45,7 +46,7 @@ class IncidenceView(Protocol):
         """Number of chunks, for the specificity of tags."""
 
     def tags_of(self, chunks: IntArray, /) -> tuple[IntArray, IntArray, BoolArray]:
-        """Return (position in ``chunks``, tag, whether it is the chunk's own title)."""
+        """Return (position in ``chunks``, tag, whether it is the chunk's own title or address)."""
 
     def mentions_of(
         self, chunks: IntArray, /

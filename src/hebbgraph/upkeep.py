@@ -14,7 +14,7 @@ from hebbgraph.ingest.tagging import complete, is_complete
 from hebbgraph.ingest.writing import write_derived
 from hebbgraph.records import text_digest
 from hebbgraph.settings import Settings
-from hebbgraph.store.chunks import chunks_by_row, to_given
+from hebbgraph.store.chunks import COLUMNS, StoredChunk, chunks_by_row, insert_chunks, to_given
 from hebbgraph.store.database import TEXT_VERSION, Session, pages
 from hebbgraph.store.meta import (
     Counts,
@@ -30,7 +30,6 @@ from hebbgraph.text.context import label
 
 _PAGE = 4000
 _CHUNKS = "SELECT row FROM $chunk WHERE row > ? ORDER BY row"
-_COLUMNS = "row, id, document_id, title, text, metadata, given, digest, length, proposed"
 _HELD = """
     SELECT c.row, c.length, c.proposed, h.words, h.tags
     FROM $chunk AS c LEFT JOIN $held AS h ON h.row = c.row WHERE c.row > ? ORDER BY c.row
@@ -53,12 +52,13 @@ def problems(session: Session, settings: Settings, fresh: Session) -> list[str]:
     if not is_complete(session):
         return ["tags are open; the next add or delete finishes them, then ask again"]
     wrong = defaultdict[str, list[object]](list)
-    marks = ", ".join("?" * len(_COLUMNS.split()))
-    for page in pages(session, f"SELECT {_COLUMNS} FROM $chunk WHERE row > ? ORDER BY row", _PAGE):
-        fresh.many(f"INSERT INTO $chunk({_COLUMNS}) VALUES ({marks})", page)
-        for row, _, _, title, text, _, _, digest, *_ in page:
-            if digest != text_digest(title, text):
-                wrong["chunks whose digests differ from their text"].append(row)
+    sql = f"SELECT {', '.join(COLUMNS)} FROM $chunk WHERE row > ? ORDER BY row"
+    for page in pages(session, sql, _PAGE):
+        insert_chunks(fresh, COLUMNS, page)
+        for *columns, _, _ in page:
+            stored = StoredChunk(*columns)
+            if stored.digest != text_digest(stored.title, stored.text):
+                wrong["chunks whose digests differ from their text"].append(stored.row)
     rebuild(fresh, settings)
     for what, example in _differences(session, fresh):
         wrong[what].append(example)

@@ -10,6 +10,7 @@ import numpy as np
 from ships import QUESTIONS
 
 from hebbgraph import Chunk, HebbianIndex
+from hebbgraph.store.chunks import COLUMNS
 from hebbgraph.store.postings import Postings, unpack_tags, unpack_words
 
 __all__ = ["Close", "assert_sound", "differences", "fresh_build", "seen", "tables"]
@@ -54,10 +55,7 @@ def tables(index: HebbianIndex) -> dict[str, Any]:
         return {
             "chunks": {
                 id_: rest
-                for id_, *rest in session.rows(
-                    "SELECT id, document_id, title, text, metadata, given, digest, length "
-                    "FROM $chunk"
-                )
+                for _, id_, *rest, _ in session.rows(f"SELECT {', '.join(COLUMNS)} FROM $chunk")
             },
             "terms": sorted(
                 session.rows("SELECT kind, key, df, proposals, titles, given, support FROM $term")

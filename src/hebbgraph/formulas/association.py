@@ -64,8 +64,7 @@ def cue_rarity(n_led: IntArray, n_texts: int) -> NDArray[np.float64]:
     >>> cue_rarity(np.array([0, 9, 99]), 100).round(1).tolist()
     [21.3, 5.7, 0.5]
     """
-    rarity: NDArray[np.float64] = np.log1p(n_texts / (1.0 + n_led)) ** 2
-    return rarity
+    return np.log1p(n_texts / (1.0 + n_led)) ** 2
 
 
 def shared_credit(n_cited: int, n_shown: int) -> float:

@@ -38,8 +38,7 @@ def idf(df: int, n_chunks: int) -> float:
 
 def length_norms(mean_length: float) -> NDArray[np.float64]:
     """Return ``K1 * (1 - B + B * length / mean_length)`` for the code of each length."""
-    norms: NDArray[np.float64] = K1 * (1 - B + B * LENGTHS / max(mean_length, 1.0))
-    return norms
+    return K1 * (1 - B + B * LENGTHS / max(mean_length, 1.0))
 
 
 def term_scores(occurrences: NDArray[np.uint8], norms: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -52,5 +51,4 @@ def term_scores(occurrences: NDArray[np.uint8], norms: NDArray[np.float64]) -> N
     [1.0, 1.38]
     """
     times = occurrences.astype(np.float64)
-    scores: NDArray[np.float64] = times * (K1 + 1) / (times + norms)
-    return scores
+    return times * (K1 + 1) / (times + norms)

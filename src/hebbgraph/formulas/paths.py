@@ -67,16 +67,13 @@ class Layer:
     seed_plain: FloatArray = field(default_factory=lambda: _NO_FLOATS)
 
     def arrived(self, chunk: int) -> float:
-        """Return the mass that arrived on a chunk."""
         return _mass_on(chunk, self.receivers, self.trusted, self.plain)
 
     def started(self, chunk: int) -> float:
-        """Return the mass that started on a chunk."""
         return _mass_on(chunk, self.seeds, self.seed_trusted, self.seed_plain)
 
     @classmethod
     def empty(cls) -> Self:
-        """Return a layer that no mass has reached."""
         return cls(_NO_INTS, _NO_FLOATS, _NO_FLOATS, _NO_FLOATS, _NO_EDGES)
 
     @classmethod

@@ -24,6 +24,11 @@ from hebbgraph.formulas.links import LinkParameters, follow_links
 from hebbgraph.formulas.paths import Flows, Layer
 from hebbgraph.terms import IncidenceView, TermKind
 
+#: Axes of mass. Some is trusted, the rest plain; the score counts credit.
+TRUSTED, PLAIN, CREDIT = range(3)
+#: It comes from, or goes to, chunks that mention a tag, or those whose title the tag is.
+MENTIONED, TITLED = range(2)
+
 
 @dataclass(frozen=True, kw_only=True)
 class SpreadingParameters:
@@ -82,9 +87,8 @@ class SpreadingParameters:
 class SpreadingStep:
     """The step chunk → tag → chunk for one query.
 
-    Mass on tags has shape (2, 2, n_tags). The first axis separates trusted from plain mass. The
-    second separates mass that came from mentions, which continues along links and co-mentions, from
-    mass that came from the chunks whose title the tag is, which continues along backlinks.
+    Mass on tags has shape (2, 2, n_tags): TRUSTED or PLAIN, and from MENTIONED or TITLED. What came
+    from mentions continues along links and co-mentions, what came from titles along backlinks.
 
     ``cues`` ascend, without hubs and tags that no chunk has; ``named`` is the highest trust in a
     cue that is some chunk's title, known after :meth:`from_cues`.
@@ -115,9 +119,7 @@ class SpreadingStep:
         self.cue_trust = np.ones(len(order)) if cue_trust is None else cue_trust[order]
 
     def specificity(self, df: IntArray) -> FloatArray:
-        """Return the specificity of tags with document frequency ``df``."""
-        weight: FloatArray = np.log1p(self.view.n_chunks / df) ** 2
-        return weight
+        return np.log1p(self.view.n_chunks / df) ** 2
 
     def trust(self, seeds: IntArray) -> FloatArray:
         """Return the trusted share of each seed's mass: the trust in a cue that is its title."""
@@ -134,7 +136,7 @@ class SpreadingStep:
     def from_cues(self, mass: FloatArray) -> Layer:
         """Pass mass from the cues to the chunks whose titles they are; word search found others."""
         on_cues = np.zeros((2, 2, len(mass)))
-        on_cues[0, 0] = mass
+        on_cues[TRUSTED, MENTIONED] = mass
         return self._from_tags(self.cues, on_cues, are_cues=True)
 
     def advance(self, before: Layer) -> Layer | None:
@@ -147,7 +149,7 @@ class SpreadingStep:
         out_trusted, out_plain = trusted[owner] * share, plain[owner] * share
         reached, position = np.unique(tags, return_inverse=True)
         n = len(reached)
-        position = position + n * is_title
+        position = position + n * is_title  # MENTIONED, then TITLED
         on_tags = np.stack(
             (sum_by(position, out_trusted, 2 * n), sum_by(position, out_plain, 2 * n))
         )
@@ -186,7 +188,7 @@ class SpreadingStep:
         reached, position = np.unique(chunks, return_inverse=True)
         pull = self.evidence.values_of(reached)[position]
         n = len(tags)
-        edge = owner + n * is_title  # the mentions of each tag, then the chunks it entitles
+        edge = owner + n * is_title  # MENTIONED, then TITLED
         namesakes = np.bincount(edge, minlength=2 * n)[n:]
         total = sum_by(edge, pull, 2 * n).reshape(2, n)
         if are_cues:
@@ -195,7 +197,7 @@ class SpreadingStep:
         else:
             trust = self.view.keyphraseness(tags)
             passed = _passed_on(mass, total, namesakes, p, trust=trust, co_mentions=True)
-            passed[2] *= self._credit(self.evidence.confidence)
+            passed[CREDIT] *= self._credit(self.evidence.confidence)
         trusted, plain, credit = passed.reshape(3, 2 * n).take(edge, axis=1) * pull
         flows = Flows(tags[owner], chunks, trusted, plain, credit)
         return Layer.gather(reached, position, flows)
@@ -241,16 +243,18 @@ def _passed_on(
     trust: FloatArray,
     co_mentions: bool = False,
 ) -> FloatArray:
-    """Return what each tag passes on per unit of evidence: trusted mass, plain mass, credit."""
-    # ``total`` is the evidence of chunks that mention a tag, and of those that it entitles.
-    ahead = total[0] + p.title_salience * total[1] + p.leak
+    """Return what each tag passes on per unit of evidence, shape (3, 2, n): to where on axis 1.
+
+    ``total``, shape (2, n), is the evidence of the chunks where each tag is MENTIONED, and TITLED.
+    """
+    ahead = total[MENTIONED] + p.title_salience * total[TITLED] + p.leak
     link = p.title_salience * trust / (ahead * np.maximum(namesakes, 1))
     passed = np.empty((3, 2, mass.shape[2]))
-    np.multiply(mass[:, 1], 1.0 / (total[0] + p.leak), out=passed[:2, 0])
-    np.multiply(mass[:, 0], link, out=passed[:2, 1])
-    np.add(passed[0], passed[1], out=passed[2])
+    np.multiply(mass[:, TITLED], 1.0 / (total[MENTIONED] + p.leak), out=passed[:CREDIT, MENTIONED])
+    np.multiply(mass[:, MENTIONED], link, out=passed[:CREDIT, TITLED])
+    np.add(passed[TRUSTED], passed[PLAIN], out=passed[CREDIT])
     if co_mentions:
-        mention = mass[0, 0] / ahead
-        passed[0, 0] += mention
-        passed[2, 0] += p.mention_credit * mention
+        mention = mass[TRUSTED, MENTIONED] / ahead
+        passed[TRUSTED, MENTIONED] += mention
+        passed[CREDIT, MENTIONED] += p.mention_credit * mention
     return passed

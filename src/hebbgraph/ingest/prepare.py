@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from enum import IntEnum
 from itertools import chain
 from typing import NamedTuple
 
@@ -18,19 +19,29 @@ from hebbgraph.text.context import join_tokens, searched_text, text_words, token
 from hebbgraph.text.references import named_by_links
 from hebbgraph.text.shapes import languages_of
 
-TITLE, GIVEN, OTHER, OPENER, CAPITAL, NOUN = range(6)
-_CODES = {
-    "title": TITLE,
-    "subject": TITLE,
-    "given": GIVEN,
-    "opener": OPENER,
-    "mention": OPENER,
-    "capital": CAPITAL,
-    "noun": NOUN,
+
+class ProposedAs(IntEnum):
+    """What a chunk proposes a phrase as; the numbers are stored."""
+
+    TITLE = 0
+    GIVEN = 1
+    OTHER = 2  # a name, a code, or several words
+    OPENER = 3  # a word that only opens sentences, or occurs once
+    CAPITAL = 4  # a single word with a capital
+    NOUN = 5
+
+
+_PROPOSED_AS = {
+    "title": ProposedAs.TITLE,
+    "subject": ProposedAs.TITLE,
+    "given": ProposedAs.GIVEN,
+    "opener": ProposedAs.OPENER,
+    "mention": ProposedAs.OPENER,
+    "capital": ProposedAs.CAPITAL,
+    "noun": ProposedAs.NOUN,
 }
-#: Mentions that a proposal justifies, by code; a phrase with more mentions is incidental. So one in
-#: four mentions must propose a name, a code or several words, one in three a noun, one in two a
-#: single word with a capital, and every mention a word that only opens sentences or occurs once.
+#: Mentions that a proposal justifies, by :class:`ProposedAs`; a phrase with more mentions is
+#: incidental. So one in four mentions must propose a name, and every mention an opener.
 WORTH = (TITLE_WORTH, 0, 4, 1, CAPITAL_WORTH, 3)
 
 
@@ -41,8 +52,7 @@ class Prepared(NamedTuple):
     tokens: str  # of its title and its text, as lines
     words: Counter[str]
     length: int
-    #: Keys of phrases, and why they are proposed; a phrase may occur twice, for two reasons.
-    proposed: list[tuple[str, int]]
+    proposed: list[tuple[str, ProposedAs]]  # keys of phrases; one may be proposed as two things
     tagged: tuple[str, ...] | None = None  # by a tagger, if one was asked
     vector: NDArray[np.float32] | None = None  # of unit length
 
@@ -61,7 +71,7 @@ def prepare(chunk: Chunk, tagged: Iterable[str] | None, settings: Settings) -> P
     for kind, keys in zip(("title", "given"), named_by_links(chunk), strict=True):
         by_kind.setdefault(kind, []).extend(keys)
     proposed = [
-        (key, _CODES.get(kind, OTHER))
+        (key, _PROPOSED_AS.get(kind, ProposedAs.OTHER))
         for kind, keys in by_kind.items()
         if settings.text_tags or kind in ("title", "given")
         for key in dict.fromkeys(keys)

@@ -5,12 +5,9 @@ while, besides, its rarest word stands in at most :data:`~hebbgraph.ingest.writi
 chunks. A chunk holds the matched phrases that its title and text contain, leftmost longest, and,
 whatever its text says, its own titles, the tags given to it, and its links.
 
-So the tags of a chunk follow from its text and from which phrases are matched. When a phrase
-enters or leaves, every chunk that contains it or holds it is matched again as a whole, since
-nested and overlapping phrases change with it. Chunks that contain a phrase are among those that
-hold all of its words: what a phrase consists of in tokens, its words consist of in terms, in
-scripts without spaces too. Phrases of stop words alone are found like any other, since stop words
-have postings; in a large corpus they are too common to be matched.
+When a phrase enters or leaves, every chunk that contains it or holds it is matched again as a
+whole, since nested and overlapping phrases change with it. Chunks that contain a phrase are among
+those that hold all of its words, in scripts without spaces too; stop words have postings.
 """
 
 from __future__ import annotations
@@ -22,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hebbgraph.arrays import IntArray
-from hebbgraph.ingest.prepare import GIVEN, TITLE
+from hebbgraph.ingest.prepare import ProposedAs
 from hebbgraph.ingest.writing import MOST_HOLDERS
 from hebbgraph.records import Chunk
 from hebbgraph.settings import Settings
@@ -44,6 +41,7 @@ from hebbgraph.store.terms import (
     count_held,
     drop_unused,
     find_terms,
+    longest_phrases,
     number_terms,
     terms_by_id,
 )
@@ -253,9 +251,9 @@ def _tags(session: Session, vocabulary: Vocabulary, texts: list[_Text]) -> list[
     for text, terms in zip(texts, mentioned, strict=True):
         held = dict.fromkeys(terms, int(Role.MENTION))
         for term, code in text.proposed:
-            if code == TITLE:
+            if code == ProposedAs.TITLE:
                 held[term] = int(Role.TITLE)
-            elif code == GIVEN and term not in held:
+            elif code == ProposedAs.GIVEN and term not in held:
                 held[term] = int(Role.GIVEN)
         held.update((places[link.kind, link.key], int(link.role)) for link in text.links)
         tags.append(held)
@@ -317,8 +315,7 @@ class Vocabulary:
         if not self._is_whole:
             lines = [line.split(" ") for text in texts for line in text.split("\n")]
             words = {word for line in lines for word in line}
-            sql = "SELECT word, longest FROM $opening WHERE word = ANY(?)"
-            longest: dict[str, int] = dict(session.rows(sql, list(words)))
+            longest = longest_phrases(session, words)
             possible = {phrase for line in lines for phrase in possible_phrases(line, longest)}
             terms = find_terms(session, TermKind.TAG, possible).values()
             self._phrases = self._matched((term.key, term.id) for term in terms if term.is_known)

@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 
 from hebbgraph.arrays import IntArray
 from hebbgraph.formulas.bm25 import length_code
-from hebbgraph.ingest.prepare import GIVEN, TITLE, WORTH, Prepared
-from hebbgraph.records import text_digest
-from hebbgraph.store.chunks import dumped, facts_of, from_given, rows_of
+from hebbgraph.ingest.prepare import WORTH, Prepared, ProposedAs
+from hebbgraph.store.chunks import COLUMNS, StoredChunk, facts_of, insert_chunks, rows_of
 from hebbgraph.store.database import Session
 from hebbgraph.store.meta import Counts, read_counts, vector_units, write_counts, write_meta
 from hebbgraph.store.postings import (
@@ -151,24 +150,11 @@ def _remove(session: Session, rows: Collection[int]) -> _Removed:
 def _insert_chunks(
     session: Session, added: Sequence[Prepared], proposed: Sequence[list[tuple[int, int]]]
 ) -> list[int]:
-    session.many(
-        "INSERT INTO $chunk(id, document_id, title, text, metadata, given, digest, length, "
-        "proposed) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            (
-                new.chunk.id,
-                new.chunk.document_id,
-                new.chunk.title,
-                new.chunk.text,
-                dumped(new.chunk.metadata),
-                from_given(new.chunk, new.tagged),
-                text_digest(new.chunk.title, new.chunk.text),
-                new.length,
-                pack_pairs(pairs),
-            )
-            for new, pairs in zip(added, proposed, strict=True)
-        ),
+    rows = (
+        (*StoredChunk.of(new.chunk, new.tagged), new.length, pack_pairs(pairs))
+        for new, pairs in zip(added, proposed, strict=True)
     )
+    insert_chunks(session, COLUMNS[1:], (columns for _, *columns in rows))  # without the row
     row_of = rows_of(session, [new.chunk.id for new in added])
     return [row_of[new.chunk.id] for new in added]
 
@@ -230,8 +216,9 @@ def _count_proposals(
     owner = np.repeat(np.arange(len(chunks)), [len(chunk) for chunk in chunks])
     terms, position = np.unique(numbers, return_inverse=True)
     changes = np.zeros((len(terms), 4), np.int64)
-    for column, chosen in enumerate((codes != GIVEN, codes == TITLE, codes == GIVEN)):
-        # A chunk counts once, for whatever reasons it proposes a phrase.
+    is_given = codes == ProposedAs.GIVEN
+    for column, chosen in enumerate((~is_given, codes == ProposedAs.TITLE, is_given)):
+        # A chunk counts once, whatever it proposes a phrase as.
         distinct = np.unique(owner[chosen] * len(terms) + position[chosen])
         chunk, term = np.divmod(distinct, max(len(terms), 1))
         np.add.at(changes[:, column], term, signs[chunk])

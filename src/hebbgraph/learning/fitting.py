@@ -12,6 +12,7 @@ import json
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, fields, replace
+from itertools import chain, islice
 
 import numpy as np
 
@@ -26,9 +27,19 @@ from hebbgraph.formulas.fitting import (
     score_under,
     scores_of,
 )
-from hebbgraph.learning.folding import own_weights
+from hebbgraph.learning.folding import CITED, PATH, own_weights
 from hebbgraph.learning.lessons import LessonRow, lessons_of
-from hebbgraph.learning.memory import evidence_of, products, share_taught
+from hebbgraph.learning.memory import (
+    CUES,
+    DOT,
+    SQUARE,
+    VECTOR,
+    WORDS,
+    evidence_of,
+    greatest_likeness,
+    products,
+    share_taught,
+)
 from hebbgraph.records import Evaluation
 from hebbgraph.store.database import Cache, Database, Session
 from hebbgraph.store.meta import read_counts, read_json, write_counts, write_meta
@@ -102,13 +113,9 @@ def _first(session: Session, n: int) -> list[str]:
 def _drawn(session: Session, ids: list[str]) -> list[LessonRow]:
     """Return the first lessons by the hash of their ids that can be exams."""
     ids = sorted(ids, key=lambda id_: hashlib.blake2b(id_.encode()).digest())
-    drawn: list[LessonRow] = []
-    for part in portions(ids, _MOST):
-        lessons = lessons_of(session, part)
-        drawn += (one for one in lessons if one.body["cited"] and one.body["scores"])
-        if len(drawn) >= _MOST:
-            break
-    return drawn[:_MOST]
+    lessons = chain.from_iterable(lessons_of(session, part) for part in portions(ids, _MOST))
+    exams = (one for one in lessons if one.body["cited"] and one.body["scores"])
+    return list(islice(exams, _MOST))
 
 
 def _fitted(session: Session, lessons: Sequence[LessonRow], quorum: int) -> Trust:
@@ -154,20 +161,21 @@ def _each(
         )
         own = own_weights(session, lesson, quorum)
         weights = np.array([own.get(digest, 0.0) for digest in found.digests])
-        values = _without(found.values, weights)
+        values = without(found.values, weights)
         candidates = sorted({*shown, *cited})
         if len(shown) < _CHOICE or not cited <= shown.keys():
             # A choice among the chunks shown says nothing of others; a citation beyond them does.
-            best = evidence_of(values)[:, 0].argsort(kind="stable")[::-1].tolist()
+            best = evidence_of(values)[:, WORDS].argsort(kind="stable")[::-1].tolist()
             brought = [found.digests[at] for at in best if found.digests[at] not in shown]
             candidates = sorted({*candidates, *brought[:_BROUGHT]})
         place = {digest: at for at, digest in enumerate(found.digests)}
-        values = np.concatenate((values, np.zeros((1, values.shape[1]))))  # of untaught texts
+        values = np.concatenate((values, np.zeros((1, *values.shape[1:]))))  # of untaught texts
         values = values[[place.get(digest, -1) for digest in candidates]]
         lowest = min(shown.values(), default=0.0)
         static = np.array([shown.get(digest, _BEYOND * lowest) for digest in candidates])
         is_cited = np.array([digest in cited for digest in candidates])
-        blank = np.where(is_cited[:, None], 0.0, values)
+        blank = values.copy()
+        blank[is_cited] = 0.0
         yield _features(static, values), _features(static, blank), is_cited
 
 
@@ -183,17 +191,17 @@ def _shown(lesson: LessonRow, shares: tuple[float, float]) -> dict[str, float]:
 
 def _features(static: FloatArray, values: FloatArray) -> FloatArray:
     evidence, taught = evidence_of(values), share_taught(values)
-    greatest = float(evidence[:, :3:2].max(initial=0.0))
-    confidence = float(static.max(initial=0.0))
-    gain, handicap = scale_by_confidence(confidence, greatest, evidence, taught[:, None])
+    confidence, likest = float(static.max(initial=0.0)), greatest_likeness(evidence)
+    gain, handicap = scale_by_confidence(confidence, likest, evidence, taught[:, None])
     return np.concatenate((static[:, None], gain, -handicap), axis=1)
 
 
-def _without(values: FloatArray, weights: FloatArray) -> FloatArray:
-    """Take a question out of the sums to which it was added with some weights."""
-    less = values.copy()
-    for dot in (0, 2, 4):
-        square = values[:, dot + 1] - 2 * weights * values[:, dot] + weights**2
-        less[:, dot + 1] = np.maximum(square, 0.0)
-        less[:, dot] = np.maximum(values[:, dot] - weights - _TRACE, 0.0)
-    return less
+def without(values: FloatArray, weights: FloatArray) -> FloatArray:
+    """Take a question out of the sums to which its citations added it with some weights."""
+    left = values.copy()
+    for kind, part in ((CITED, CUES), (CITED, VECTOR), (PATH, CUES)):
+        dot, square = values[:, kind, part].T
+        left[:, kind, part, DOT] = np.maximum(dot - weights - _TRACE, 0.0)
+        square = square - 2 * weights * dot + weights**2
+        left[:, kind, part, SQUARE] = np.maximum(square, 0.0)
+    return left

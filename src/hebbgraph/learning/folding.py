@@ -8,21 +8,28 @@ by the difference, and forgetting leaves no trace.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.formulas.votes import Belief, beliefs
-from hebbgraph.learning.lessons import UNIT, Cues, LessonRow, insert_lesson, lessons_on
+from hebbgraph.formulas.votes import Belief
+from hebbgraph.learning.lessons import (
+    UNIT,
+    Cues,
+    LessonRow,
+    believed,
+    insert_lesson,
+    lessons_on,
+)
 from hebbgraph.store.database import Session
 from hebbgraph.store.meta import read_counts, write_counts, write_meta
 from hebbgraph.store.postings import Blocks
 
-EDGE = np.dtype([("row", "<i4"), ("weight", "<i8")])  # from a cue to the text of this number
+EDGE = np.dtype([("sum", "<i4"), ("weight", "<i8")])  # from a cue to the sum of this number
 _CUES = "SELECT DISTINCT cue AS id FROM $learned WHERE cue = ANY(?)"
-_EDGES = Blocks("$learned", "cue", _CUES, EDGE)
+_EDGES = Blocks("$learned", "cue", "sum", _CUES, EDGE)
 
 
 class _Sum(NamedTuple):
@@ -32,9 +39,11 @@ class _Sum(NamedTuple):
     vector: NDArray[np.int64]
 
 
+#: The kinds of sums: of questions that cited a text, that rejected it, and of the paths of the
+#: first. Each sum has a number of its own; no two kinds of a text share one.
+CITED, REJECTED, PATH = range(3)
 _Key = tuple[str, int]
 """Digest of a text, and the kind of the sum."""
-CITED, REJECTED, PATH = range(3)
 
 
 def add_lessons(session: Session, lessons: Sequence[LessonRow], *, quorum: int) -> None:
@@ -62,19 +71,16 @@ def _refold(
     now = lessons_on(session, keys)
     changes: dict[_Key, _Sum] = {}
     for key in sorted(keys):
-        believed: dict[str, Belief] = {}
-        for sign, lessons in ((-1, before.get(key, [])), (1, now.get(key, []))):
-            believed = beliefs([lesson.statement() for lesson in lessons], quorum=quorum)
-            for at, part in _taught(lessons, believed).items():
-                _add(changes, at, part, sign)
+        former, current = before.get(key, []), now.get(key, [])
+        for at, part in _taught(former, believed(former, quorum)).items():
+            _add(changes, at, part, -1)
+        today = believed(current, quorum)
+        for at, part in _taught(current, today).items():
+            _add(changes, at, part, 1)
         session.run("DELETE FROM $answered WHERE question_key = ?", key)
         session.many(
             "INSERT INTO $answered(question_key, digest, belief) VALUES (?, ?, ?)",
-            [
-                (key, digest, belief.answers)
-                for digest, belief in believed.items()
-                if belief.answers
-            ],
+            [(key, digest, belief.answers) for digest, belief in today.items() if belief.answers],
         )
     _write(session, changes)
     write_counts(session, read_counts(session))
@@ -86,32 +92,34 @@ def _count(session: Session, name: str, change: int) -> None:
         write_meta(session, {name: str(int(session.meta.get(name, "0")) + change)})
 
 
-def _taught(lessons: Sequence[LessonRow], believed: Mapping[str, Belief]) -> dict[_Key, _Sum]:
+def _taught(lessons: Sequence[LessonRow], beliefs: Mapping[str, Belief]) -> dict[_Key, _Sum]:
     """Return what lessons add to each text: the mean of their questions, times the belief."""
     sums: dict[_Key, _Sum] = {}
-    for digest, belief in believed.items():
-        for kind, weight in ((CITED, belief.cited), (REJECTED, belief.rejected)):
-            name = "cited" if kind == CITED else "rejected"
+    for lesson, digest, kind, share in _shares(lessons, beliefs):
+        _add(sums, (digest, kind), _part(lesson.cues, lesson.vector, share), 1)
+        if kind == CITED:
+            _add(sums, (digest, PATH), _part(lesson.path, None, share), 1)
+    return sums
+
+
+def _shares(
+    lessons: Sequence[LessonRow], beliefs: Mapping[str, Belief]
+) -> Iterator[tuple[LessonRow, str, int, float]]:
+    """Yield how much of each lesson's question is added to the sums of each text, by kind."""
+    for digest, belief in beliefs.items():
+        for kind, name in ((CITED, "cited"), (REJECTED, "rejected")):
+            weight: float = getattr(belief, name)
             about = [one for one in lessons if weight and digest in one.body[name].values()]
             for lesson in about:
-                share = weight / len(about) * (lesson.body["credit"] if kind == CITED else 1.0)
-                _add(sums, (digest, kind), _part(lesson.cues, lesson.vector, share), 1)
-                if kind == CITED:
-                    _add(sums, (digest, PATH), _part(lesson.path, None, share), 1)
-    return sums
+                credit = lesson.body["credit"] if kind == CITED else 1.0
+                yield lesson, digest, kind, weight / len(about) * credit
 
 
 def own_weights(session: Session, lesson: LessonRow, quorum: int) -> dict[str, float]:
     """Return the weight with which a lesson's question stands in the sum of each text it cites."""
     lessons = lessons_on(session, [lesson.question_key])[lesson.question_key]
-    believed = beliefs([one.statement() for one in lessons], quorum=quorum)
-    return {
-        digest: believed[digest].cited
-        / sum(digest in one.body["cited"].values() for one in lessons)
-        * lesson.body["credit"]
-        for digest in lesson.body["cited"].values()
-        if digest in believed  # not if the actor says something else by now
-    }
+    shares = _shares(lessons, believed(lessons, quorum))
+    return {text: n for one, text, kind, n in shares if kind == CITED and one.seq == lesson.seq}
 
 
 def _part(cues: Cues, vector: NDArray[np.float32] | None, share: float) -> _Sum:
@@ -140,35 +148,35 @@ def _plus(first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.int
 
 def _write(session: Session, changes: Mapping[_Key, _Sum]) -> None:
     """Add changes to the sums of texts and to the edges that lead there."""
-    edges: list[tuple[int, int, int]] = []  # cue, text, weight
+    edges: list[tuple[int, int, int]] = []  # cue, number of the sum, weight
     for (digest, kind), change in changes.items():
         if not any(change.cues.values()) and not change.vector.any():
             continue
-        text, cues, vector = _sum_of(session, digest, kind)
+        number, cues, vector = _sum_of(session, digest, kind)
         for cue, weight in change.cues.items():
             if weight:
                 cues[cue] = cues.get(cue, 0) + weight
-                edges.append((cue, text, cues[cue]))
+                edges.append((cue, number, cues[cue]))
         cues = {cue: cues[cue] for cue in sorted(cues) if cues[cue]}
         vector = _plus(vector, change.vector)
         if not cues and not vector.any():
-            session.run("DELETE FROM $taught WHERE text = ?", text)
+            session.run("DELETE FROM $taught WHERE sum = ?", number)
             _count(session, "taught", -1)
             continue
         packed = Cues(np.array(list(cues), np.int64), np.array(list(cues.values()), np.int64))
         session.run(
-            "UPDATE $taught SET cues = ?, vector = ?, square = ?, vector_square = ? WHERE text = ?",
+            "UPDATE $taught SET cues = ?, vector = ?, square = ?, vector_square = ? WHERE sum = ?",
             packed.pack(),
             vector.astype("<i8").tobytes(),
             float(((packed.weights * UNIT) ** 2).sum()),
             float(((vector * UNIT) ** 2).sum()),
-            text,
+            number,
         )
     if edges:
-        keys, texts, weights = np.array(edges, np.int64).T
+        keys, numbers, weights = np.array(edges, np.int64).T
         gone = weights == 0
-        _EDGES.remove(session, keys[gone], texts[gone])
-        records = np.rec.fromarrays((texts[~gone], weights[~gone]), dtype=EDGE)
+        _EDGES.remove(session, keys[gone], numbers[gone])
+        records = np.rec.fromarrays((numbers[~gone], weights[~gone]), dtype=EDGE)
         _EDGES.add(session, keys[~gone], np.asarray(records))
 
 
@@ -176,7 +184,7 @@ def _sum_of(
     session: Session, digest: str, kind: int
 ) -> tuple[int, dict[int, int], NDArray[np.int64]]:
     """Return number, weights by cue and vector of a text's sum, making its row if there is none."""
-    sql = "SELECT text, cues, vector FROM $taught WHERE digest = ? AND kind = ?"
+    sql = "SELECT sum, cues, vector FROM $taught WHERE digest = ? AND kind = ?"
     found = session.rows(sql, digest, kind)
     if not found:
         session.run(
@@ -189,7 +197,7 @@ def _sum_of(
         )
         _count(session, "taught", 1)
         found = session.rows(sql, digest, kind)
-    text, data, vector = found[0]
+    number, data, vector = found[0]
     keys, weights = Cues.unpack(data)
     cues = dict(zip(keys.tolist(), weights.tolist(), strict=True))
-    return text, cues, np.frombuffer(vector, "<i8")
+    return number, cues, np.frombuffer(vector, "<i8")

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.formulas.votes import Statement
+from hebbgraph.formulas.votes import Belief, Statement, beliefs
 from hebbgraph.store.database import Session
 
 #: One unit of a learned weight. Whole numbers add up to the same in any order.
@@ -32,12 +32,10 @@ class Cues(NamedTuple):
     weights: NDArray[np.int64]
 
     def pack(self) -> bytes:
-        """Return the cues as a column of bytes."""
         return self.keys.astype("<i8").tobytes() + self.weights.astype("<i8").tobytes()
 
     @classmethod
     def unpack(cls, data: bytes) -> Cues:
-        """Read a column of bytes."""
         n = len(data) // 16
         return cls(np.frombuffer(data, "<i8", n), np.frombuffer(data, "<i8", n, 8 * n))
 
@@ -62,7 +60,6 @@ class LessonRow(NamedTuple):
         return {*self.body["cited"].values(), *self.body["rejected"].values()}
 
     def statement(self) -> Statement:
-        """Return what the lesson says, for the vote on its question."""
         return Statement(
             self.actor,
             frozenset(self.body["cited"].values()),
@@ -139,6 +136,11 @@ def lessons_on(session: Session, keys: Iterable[str]) -> dict[str, list[LessonRo
         lesson = read_lesson(row)
         found.setdefault(lesson.question_key, []).append(lesson)
     return found
+
+
+def believed(lessons: Iterable[LessonRow], quorum: int) -> dict[str, Belief]:
+    """Return how far the texts that the lessons on one question name are believed."""
+    return beliefs([lesson.statement() for lesson in lessons], quorum=quorum)
 
 
 def count_resting(session: Session, digests: Collection[str]) -> int:

@@ -12,11 +12,11 @@ import numpy as np
 
 from hebbgraph.errors import LessonError, ParameterError
 from hebbgraph.formulas.association import MANY_SHOWN, shared_credit
-from hebbgraph.formulas.votes import beliefs
 from hebbgraph.learning.folding import add_lessons, remove_lessons
 from hebbgraph.learning.lessons import (
     Cues,
     LessonRow,
+    believed,
     chosen_lessons,
     lessons_on,
     living,
@@ -133,11 +133,11 @@ def _why_not(row: LessonRow, beside: Sequence[LessonRow], live: set[str], quorum
     later = [one for one in beside if one.actor == row.actor and one.seq > row.seq]
     if row.actor is not None and any(one.statement()[1:3] != row.statement()[1:3] for one in later):
         return "the actor has said something else of this question since"
-    believed = beliefs([one.statement() for one in beside], quorum=quorum)
+    beliefs = believed(beside, quorum)
     cited, rejected = (set(row.body[name].values()) for name in ("cited", "rejected"))
     most = max(
-        [believed[digest].cited for digest in cited if digest in believed]
-        + [believed[digest].rejected for digest in rejected if digest in believed]
+        [beliefs[digest].cited for digest in cited if digest in beliefs]
+        + [beliefs[digest].rejected for digest in rejected if digest in beliefs]
     )
     if most >= _BELIEVED:
         return ""

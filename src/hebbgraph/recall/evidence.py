@@ -94,7 +94,7 @@ def direct_evidence(
         confidence=min(sure, SAYS_NOTHING) if question.says_nothing else sure,
         share_held=share_held(asked.values(), n_chunks, best),
         words=words,
-        sentences=LinkSentences(snapshot, words, language),
+        sentences=partial(link_sentences, snapshot, words, language),
     )
 
 
@@ -160,41 +160,31 @@ _END = re.compile(r"(?<=[.!?:;])\s+|(?<=[。！？।؟])|\n\s*\n|\n\s*[-*+]\s")
 _READ = 1 << 15
 
 
-class LinkSentences:
-    """How much of a question the sentence holds in which a chunk links to an address.
+def link_sentences(
+    snapshot: Snapshot, words: RareWords, language: str, chunks: IntArray, tags: IntArray
+) -> FloatArray:
+    """Return how much of a question each sentence holds in which a chunk links to an address.
 
     A reference has no position in its text. Its sentence is the one that holds the most words of
     the name of the place; the first one, if several do.
     """
+    links = list(zip(chunks.tolist(), tags.tolist(), strict=True))
+    places = tags[snapshot.link_kinds(tags) != TermKind.EDGE].tolist()
+    names = {tag: _terms_of_name(key, language) for tag, key in snapshot.keys(places).items()}
+    rows = sorted({row for row, tag in links if names.get(tag)})
+    sql = "SELECT row, text FROM $chunk WHERE row = ANY(?)"
+    texts = snapshot.session.rows(sql, rows) if rows else []
+    sentences = {row: _terms_of_sentences(text, language) for row, text in texts}
+    held: dict[tuple[int, int], float] = {}
+    for row, tag in dict.fromkeys(links):
+        terms = _sentence_with(names.get(tag, frozenset()), sentences.get(row, ()))
+        held[row, tag] = sum(share for term, share in words.shares.items() if term in terms)
+    return np.array([held[link] for link in links])
 
-    def __init__(self, snapshot: Snapshot, words: RareWords, language: str) -> None:
-        self._snapshot = snapshot
-        self._words = words
-        self._language = language
 
-    def __call__(self, chunks: IntArray, tags: IntArray) -> FloatArray:
-        """Return the share of the question's words in the sentence of each chunk and address."""
-        links = list(zip(chunks.tolist(), tags.tolist(), strict=True))
-        names = {tag: self._name(tag) for _, tag in links}
-        rows = sorted({row for row, tag in links if names[tag]})
-        sql = "SELECT row, text FROM $chunk WHERE row = ANY(?)"
-        texts = self._snapshot.session.rows(sql, rows) if rows else []
-        sentences = {row: self._split(text) for row, text in texts}
-        held: dict[tuple[int, int], float] = {}
-        for row, tag in dict.fromkeys(links):
-            terms = _sentence_with(names[tag], sentences.get(row, ()))
-            held[row, tag] = sum(s for term, s in self._words.shares.items() if term in terms)
-        return np.array([held[link] for link in links])
-
-    def _name(self, tag: int) -> frozenset[str]:
-        if self._snapshot.link_kinds(np.array([tag]))[0] == TermKind.EDGE:
-            return frozenset()
-        return _terms_of_name(self._snapshot.keys([tag])[tag], self._language)
-
-    def _split(self, text: str) -> list[frozenset[str]]:
-        """Return the terms of each sentence."""
-        sentences = map(tokenize, _END.split(text[:_READ]))
-        return [frozenset(lexical_terms(tokens, self._language)) for tokens in sentences]
+def _terms_of_sentences(text: str, language: str) -> list[frozenset[str]]:
+    sentences = map(tokenize, _END.split(text[:_READ]))
+    return [frozenset(lexical_terms(tokens, language)) for tokens in sentences]
 
 
 @lru_cache(maxsize=1 << 14)

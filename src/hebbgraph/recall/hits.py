@@ -83,7 +83,7 @@ def make_hits(request: Request, ranking: Ranking, min_score: float | None) -> tu
     rows = np.array(list(scores), np.int64)
     typed = spelled(request)
     holds = {word: request.question.search.holds(word, rows) for word in typed}
-    evidence = vars(request).get("evidence")  # unless the strategy did not search
+    evidence = request.searched
     hits = []
     for at, (row, score) in enumerate(scores.items()):
         if (chunk := chunks.get(row)) is None:

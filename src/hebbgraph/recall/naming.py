@@ -24,6 +24,7 @@ from hebbgraph.formulas.activation import Activation
 from hebbgraph.recall.question import Question
 from hebbgraph.recall.snapshot import Snapshot
 from hebbgraph.recall.words import first_by_id
+from hebbgraph.terms import TermKind
 
 #: One passage of each named title is among this many hits.
 _FIRST = 3
@@ -94,6 +95,7 @@ def _best_titled(
 def _titles(snapshot: Snapshot, chunks: IntArray) -> list[list[str]]:
     """Return the keys of each chunk's titles: whole, without a parenthesis, up to a comma."""
     owner, tags, is_title = snapshot.tags_of(chunks)
+    is_title &= snapshot.link_kinds(tags) == TermKind.TAG  # a chunk's addresses are no titles
     keys = snapshot.keys(tags[is_title].tolist())
     titles: list[list[str]] = [[] for _ in chunks]
     for at, tag in zip(owner[is_title].tolist(), tags[is_title].tolist(), strict=True):

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import wraps
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +36,6 @@ from hebbgraph.store.meta import read_json
 from hebbgraph.store.vectors import VectorCache
 from hebbgraph.text.query import usable_question
 
-_Verb = TypeVar("_Verb", bound=Callable[..., Any])
 Where: TypeAlias = Mapping[str, Any] | Callable[[Chunk], bool] | None
 #: Larger scores of seeds are scaled, so that their differences stay finite.
 _LARGE_SCORE = 1e100
@@ -50,19 +48,20 @@ _NO_VECTORS = "vector search is off: no chunk has a vector; add chunks with an e
 _OPEN_TAGS = "tags are being completed: an add is under way, or was interrupted"
 
 
-def _tried_twice(recall: _Verb) -> _Verb:
-    """Have a recall that loses its connection done once more."""
+@dataclass(frozen=True, kw_only=True)
+class _Options:
+    """The options of one recall, checked."""
 
-    @wraps(recall)
-    def tried(*arguments: Any, **options: Any) -> Any:
-        if isinstance(seeds := options.get("seeds"), Iterator):
-            options["seeds"] = list(seeds)  # an iterator is read once
-        try:
-            return recall(*arguments, **options)
-        except ConnectionLostError:
-            return recall(*arguments, **options)
-
-    return cast(_Verb, tried)
+    k: int  #: hits that the caller gets
+    depth: int  #: hits from which steps choose them
+    filter: Mapping[str, Any] | None
+    passes: Callable[[Chunk], bool] | None  #: cuts hits
+    seeds: dict[str, float] | None  #: scores above 0, by id
+    vector: NDArray[np.float32] | None  #: of unit length
+    strategy: Strategy
+    steps: Sequence[RankStep]
+    min_score: float | None
+    id: str
 
 
 @dataclass(eq=False, repr=False)
@@ -78,7 +77,6 @@ class RecallVerbs:
     _caches: Caches = field(init=False, default_factory=Caches)
     _stale_text: str = field(init=False, default="")
 
-    @_tried_twice
     def recall(
         self,
         question: str,
@@ -128,34 +126,41 @@ class RecallVerbs:
         self._check_text_version()
         text, notes = _checked_question(question)
         _check_options(k, min_score, steps, recall_id)
-        scores = None if seeds is None else _checked_seeds(seeds)
-        ranker = named_strategy(strategy)
-        unit = None if vector is None else unit_vector(vector)
-        if unit is None and scores is None and self.embedder is not None:
+        options = _Options(
+            k=k,
+            depth=max([k, *(step.depth(k) for step in steps)]),
+            filter=None if callable(where) else where,
+            passes=where if callable(where) else None,
+            seeds=None if seeds is None else _checked_seeds(seeds),
+            vector=None if vector is None else unit_vector(vector),
+            strategy=named_strategy(strategy),
+            steps=steps,
+            min_score=min_score,
+            id=recall_id or uuid.uuid4().hex,
+        )
+        try:
+            return self._recall(text, options, notes)
+        except ConnectionLostError:
+            return self._recall(text, options, notes)
+
+    def _recall(self, text: str, options: _Options, notes: list[str]) -> Recall:
+        seeds, unit, notes = options.seeds, options.vector, list(notes)
+        if unit is None and seeds is None and self.embedder is not None:
             unit = embed_question(self.embedder, text)
         tags = self._tags_in(text, notes)
-        depth = max([k, *(step.depth(k) for step in steps)])
         with self._database.read() as session:
-            snapshot = Snapshot(session, self._caches, self.settings.stop_tags)
-            passing, misfits = snapshot.passing(None if callable(where) else where)
-            rows = rows_of(session, scores) if scores else {}
-            asked = read_question(
-                snapshot,
-                text,
-                self.settings.language,
-                vector=unit,
-                seeds=None if scores is None else {row: scores[i] for i, row in rows.items()},
-                tags=tags,
+            n_ranked = options.depth if options.passes is None else MAX_K
+            request, misfits = self._request(
+                session, text, n_ranked, options.filter, vector=unit, seeds=seeds, tags=tags
             )
-            search, most = self._search(session, unit), MAX_K if callable(where) else depth
-            request = Request(snapshot, asked, self.settings, most, passing, search)
-            ranking = self._ranked(request, ranker, where, depth, steps, min_score)
-            hits = make_hits(request, ranking, min_score)
+            ranking = self._ranked(request, options)
+            hits = make_hits(request, ranking, options.min_score)
             notes += self._notes(request, ranking, misfits)
+        asked, snapshot = request.question, request.snapshot
         recall = Recall.model_construct(
-            id=recall_id or uuid.uuid4().hex,
+            id=options.id,
             namespace=self.namespace,
-            strategy=ranker.name,
+            strategy=options.strategy.name,
             question=text,
             hits=hits,
             cues=asked.cue_records(snapshot.n_chunks),
@@ -165,13 +170,13 @@ class RecallVerbs:
             terms=asked.terms(snapshot.n_chunks),
             active=dict(ranking.active),
             shares=request.shares,
-            where="callable" if callable(where) else plain(where),  # type: ignore[arg-type]
+            where=plain(options.filter) if options.passes is None else "callable",  # type: ignore[arg-type]
             changes=snapshot.counts.changes,
             created=time.time(),
         )
-        for step in steps:
-            recall = numbered(step.finish(recall, k), depth)
-        return numbered(recall, k)
+        for step in options.steps:
+            recall = numbered(step.finish(recall, options.k), options.depth)
+        return numbered(recall, options.k)
 
     def explain(self, recall: Recall, chunk_id: str) -> Hit:
         """Return how a chunk ranks for the question of a recall on today's index.
@@ -195,13 +200,10 @@ class RecallVerbs:
             row = rows_of(session, [chunk_id]).get(chunk_id)
             if row is None:
                 raise NotFoundError(f"the index holds no chunk {chunk_id!r}")
-            snapshot = Snapshot(session, self._caches, self.settings.stop_tags)
-            passing, _ = snapshot.passing(where)
             tags = [cue.tag for cue in recall.cues]  # a tagger may have named some of them
-            language = self.settings.language
-            asked = read_question(snapshot, recall.question, language, vector=unit, tags=tags)
-            search = self._search(session, unit)
-            request = Request(snapshot, asked, self.settings, MAX_K, passing, search)
+            request, _ = self._request(
+                session, recall.question, MAX_K, where, vector=unit, tags=tags
+            )
             ranking = cut(request, ranker.rank(request), MAX_K)
             at = np.flatnonzero(ranking.rows == row)
             rank = int(at[0]) + 1 if len(at) else 0
@@ -222,25 +224,18 @@ class RecallVerbs:
         if self._stale_text:
             raise NotAnIndexError(self._stale_text)
 
-    def _ranked(
-        self,
-        request: Request,
-        ranker: Strategy,
-        where: Where,
-        depth: int,
-        steps: Sequence[RankStep],
-        min_score: float | None,
-    ) -> Ranking:
+    def _ranked(self, request: Request, options: _Options) -> Ranking:
         """Rank, cut to ``depth``, and let the steps change the order."""
-        ranking = ranker.rank(request)
+        ranking = options.strategy.rank(request)
         if request.allowed is not None and not request.allowed(ranking.rows).all():
-            raise ParameterError(f"strategy {ranker.name!r} must return allowed rows only")
+            name = options.strategy.name
+            raise ParameterError(f"strategy {name!r} must return allowed rows only")
         ranking = cut(request, ranking, request.k)
-        if ranking.pads and min_score is None and len(ranking.rows) < request.k:
+        if ranking.pads and options.min_score is None and len(ranking.rows) < request.k:
             ranking = filled_up(request, ranking, request.k)
-        if callable(where):
-            ranking = where_callable(request, ranking, where, depth)
-        for step in steps:
+        if options.passes is not None:
+            ranking = where_callable(request, ranking, options.passes, options.depth)
+        for step in options.steps:
             ranking = step.rank(request, ranking)
         return ranking
 
@@ -259,11 +254,29 @@ class RecallVerbs:
 
     # -- within it --------------------------------------------------------------------
 
-    def _search(self, session: Session, vector: NDArray[np.float32] | None) -> Any:
-        if vector is None:
-            return None
-        agreed_model(read_json(session, "embedder"), self.embedder)
-        return self._vectors.search(session)
+    def _request(
+        self,
+        session: Session,
+        text: str,
+        n_ranked: int,
+        where: Mapping[str, Any] | None,
+        *,
+        vector: NDArray[np.float32] | None,
+        seeds: dict[str, float] | None = None,
+        tags: list[str],
+    ) -> tuple[Request, list[str]]:
+        """Return a question to one state of the index, and the filter's fields that it lacks."""
+        snapshot = Snapshot(session, self._caches, self.settings.stop_tags)
+        passing, misfits = snapshot.passing(where)
+        rows = rows_of(session, seeds) if seeds else {}
+        by_row = None if seeds is None else {row: seeds[id_] for id_, row in rows.items()}
+        language = self.settings.language
+        asked = read_question(snapshot, text, language, vector=vector, seeds=by_row, tags=tags)
+        search = None
+        if vector is not None:
+            agreed_model(read_json(session, "embedder"), self.embedder)
+            search = self._vectors.search(session)
+        return Request(snapshot, asked, self.settings, n_ranked, passing, search), misfits
 
     def _notes(self, request: Request, ranking: Ranking, misfits: list[str]) -> list[str]:
         session, notes = request.snapshot.session, list(ranking.notes)

@@ -80,7 +80,6 @@ class Question:
         }
 
     def cue_records(self, n_chunks: int) -> tuple[Cue, ...]:
-        """Return the cues as records."""
         return tuple(
             Cue(tag=display(cue.key), weight=math.log1p(n_chunks / max(cue.df, 1)))
             for cue in self.cues

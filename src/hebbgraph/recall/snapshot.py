@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,8 +21,8 @@ from hebbgraph.records import plain
 from hebbgraph.store.chunks import ids_of
 from hebbgraph.store.database import Cache, Caches, Session
 from hebbgraph.store.meta import Counts, read_counts
-from hebbgraph.store.postings import EMPTY, Postings, read_postings, unpack_tags
-from hebbgraph.store.terms import Term, find_terms, terms_by_id
+from hebbgraph.store.postings import Postings, read_postings, unpack_tags
+from hebbgraph.store.terms import Term, find_terms, longest_phrases, terms_by_id
 from hebbgraph.terms import Role, TermKind
 from hebbgraph.text.tokens import phrase_key
 
@@ -65,7 +66,6 @@ class Snapshot:
 
     @property
     def n_chunks(self) -> int:
-        """Number of chunks."""
         return self.counts.chunks
 
     def passing(self, where: Mapping[str, Any] | None) -> tuple[Rows | None, list[str]]:
@@ -74,15 +74,14 @@ class Snapshot:
             return None, []
 
         def read(keys: list[str]) -> dict[str, tuple[Rows, list[str]]]:
-            found = rows_passing(self.session, where)
-            self.cache.size += found[0].rows.nbytes
-            return dict.fromkeys(keys, found)
+            return dict.fromkeys(keys, rows_passing(self.session, where))
 
         try:
             key = json.dumps(plain(where), sort_keys=True)
         except ValueError:
             key = ""  # an invalid filter: reading it raises, so nothing is cached
-        return self.cache.known("filters", [key], read, len(key))[key]
+        known = self.cache.known("filters", [key], read, lambda found: found[0].rows.nbytes)
+        return known[key]
 
     # -- terms ------------------------------------------------------------------------
 
@@ -97,15 +96,9 @@ class Snapshot:
 
     def longest(self, words: Collection[str]) -> dict[str, int]:
         """Return the length of the longest known phrase that begins with each word, or 0."""
-
-        def read(missing: list[str]) -> dict[str, int]:
-            sql = "SELECT word, longest FROM $opening WHERE word = ANY(?)"
-            return dict.fromkeys(missing, 0) | dict(self.session.rows(sql, missing))
-
-        return self.cache.known("longest", words, read, 100)
+        return self.cache.known("longest", words, partial(longest_phrases, self.session), 100)
 
     def keys(self, tags: Iterable[int]) -> dict[int, str]:
-        """Return the keys of tags."""
         info = self.cache.known("info", tags, self._load_info, 250)
         return {tag: term.key for tag, (term, _) in info.items()}
 
@@ -130,10 +123,9 @@ class Snapshot:
         terms = terms_by_id(self.session, tags)
         return {id_: (term, self.is_incidental(term)) for id_, term in terms.items()}
 
-    # -- the graph, for formulas --------------------------------------------------------
+    # -- the graph, as hebbgraph.terms.IncidenceView describes it ------------------------
 
     def tags_of(self, chunks: IntArray) -> tuple[IntArray, IntArray, BoolArray]:
-        """Return (position in ``chunks``, tag, whether it is the chunk's own title)."""
         owner, tags, is_title, _, is_tag = self.mentions_of(chunks)
         at = np.flatnonzero(is_tag)
         return owner[at], tags[at], is_title[at]
@@ -141,12 +133,13 @@ class Snapshot:
     def mentions_of(
         self, chunks: IntArray
     ) -> tuple[IntArray, IntArray, BoolArray, IntArray, BoolArray]:
-        """Return everything that chunks mention: see :class:`hebbgraph.terms.IncidenceView`."""
         listed = chunks.tolist()
         if not listed:
             nothing = np.zeros(0, np.bool_)
             return _NO_ROWS, _NO_ROWS, nothing, _NO_ROWS, nothing
-        known = self.cache.known("rows", listed, self._load_rows, 600)
+        known = self.cache.known(
+            "rows", listed, self._load_rows, lambda row: 600 + 34 * len(row.tags)
+        )
         rows = [known[row] for row in listed]
         owner = np.repeat(np.arange(len(rows)), [len(row.tags) for row in rows])
         tags, is_title, df, is_tag = (np.concatenate(c) for c in zip(*rows, strict=True))
@@ -167,11 +160,9 @@ class Snapshot:
             part = slice(stop, stop + len(held))
             found[row] = _Row(ids[part], is_title[part], df[part], is_tag[part])
             stop = part.stop
-        self.cache.size += 34 * len(tags)
         return found
 
     def chunks_of(self, tags: IntArray) -> tuple[IntArray, IntArray, BoolArray]:
-        """Return (position in ``tags``, chunk, whether the tag is that chunk's title)."""
         listed = tags.tolist()
         if not listed:
             return _NO_ROWS, _NO_ROWS, np.zeros(0, np.bool_)
@@ -187,31 +178,21 @@ class Snapshot:
         return owner, chunks, is_title
 
     def df(self, tags: IntArray) -> IntArray:
-        """Return the document frequency of each tag."""
         infos = self._info(tags)
         counts = (term.titles if is_incidental else term.df for term, is_incidental in infos)
         return np.fromiter(counts, np.int64)
 
     def keyphraseness(self, tags: IntArray) -> FloatArray:
-        """Return how likely a mention of each tag means what it means as a title."""
         return np.array([term.keyphraseness for term, _ in self._info(tags)])
 
     def link_kinds(self, tags: IntArray) -> IntArray:
-        """Return the :class:`~hebbgraph.terms.TermKind` of each tag."""
         return np.array([term.kind for term, _ in self._info(tags)], np.int64)
 
     # -- postings and ids ---------------------------------------------------------------
 
     def postings(self, terms: Iterable[int]) -> dict[int, Postings]:
-        """Return the postings of terms."""
-
-        def read(missing: list[int]) -> dict[int, Postings]:
-            found = read_postings(self.session, missing)
-            self.cache.size += 6 * sum(len(held.rows) for held in found.values())
-            return dict.fromkeys(missing, EMPTY) | found
-
-        return self.cache.known("postings", terms, read, 400)
+        read = partial(read_postings, self.session)
+        return self.cache.known("postings", terms, read, lambda held: 400 + 6 * len(held.rows))
 
     def ids(self, rows: IntArray) -> dict[int, str]:
-        """Return the ids of chunks."""
         return ids_of(self.session, rows.tolist())

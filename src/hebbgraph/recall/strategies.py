@@ -66,13 +66,15 @@ class Request:
     k: int
     allowed: Rows | None = None
     vectors: VectorSearch | None = field(default=None, repr=False)
+    #: What :attr:`evidence` has found; None before its first use.
+    searched: Evidence | None = field(default=None, init=False, repr=False)
 
     @property
     def evidence(self) -> Evidence:
         """Direct evidence by row; the searches run on first use."""
         # cached_property would let one recall of a process wait for another, in Python 3.11.
-        if "evidence" not in self.__dict__:
-            self.__dict__["evidence"] = direct_evidence(
+        if (found := self.searched) is None:
+            found = direct_evidence(
                 self.snapshot,
                 self.question,
                 share=self.shares[0],
@@ -80,7 +82,7 @@ class Request:
                 allowed=self.allowed,
                 language=self.settings.language,
             )
-        found: Evidence = self.__dict__["evidence"]
+            object.__setattr__(self, "searched", found)
         return found
 
     @property

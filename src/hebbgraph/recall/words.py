@@ -55,11 +55,9 @@ class WordSearch:
         return max((term.df for term in self.terms.get(word, ())), default=0)
 
     def holders(self, word: str) -> IntArray:
-        """Return the chunks that hold a word, ascending."""
         return self._read([word])[word].rows if word in self.terms else np.empty(0, np.int64)
 
     def holds(self, word: str, rows: IntArray) -> BoolArray:
-        """Return which chunks hold a word."""
         if word not in self.terms:
             return np.zeros(len(rows), np.bool_)
         return is_in_sorted(rows, self._blocks(word, rows).rows)
@@ -132,7 +130,6 @@ class _Scores:
         self.candidates: IntArray | None = None
 
     def add(self, held: Postings, weight: float) -> None:
-        """Add a word's scores."""
         if not len(held.rows):
             return
         if self.candidates is not None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from pydantic import JsonValue
 
 from hebbgraph.errors import DamagedIndexError
-from hebbgraph.records import Chunk
+from hebbgraph.records import Chunk, text_digest
 from hebbgraph.store.database import Session
 
 Fact: TypeAlias = tuple[str, float | int | None, str | None]
@@ -27,9 +27,9 @@ class Given(NamedTuple):
 
 
 class StoredChunk(NamedTuple):
-    """A row of the table ``chunk``."""
+    """A row of the table ``chunk``, without what follows from its text."""
 
-    row: int
+    row: int  #: 0 before the database has given it one
     id: str
     document_id: str | None
     title: str
@@ -39,7 +39,6 @@ class StoredChunk(NamedTuple):
     digest: str
 
     def chunk(self) -> Chunk:
-        """Return the chunk as it was added."""
         given = to_given(self.given)
         return Chunk(
             id=self.id,
@@ -52,29 +51,44 @@ class StoredChunk(NamedTuple):
             references=given.references,
         )
 
+    @classmethod
+    def of(cls, chunk: Chunk, tagged: Iterable[str] | None) -> StoredChunk:
+        """Return the row for a chunk, and the tags of a tagger; None if it was not asked."""
+        values = {"tags": chunk.tags, "addresses": chunk.addresses, "references": chunk.references}
+        given = {name: value for name, value in values.items() if value}
+        if tagged is not None:
+            given["tagged"] = tuple(tagged)
+        return cls(
+            row=0,
+            id=chunk.id,
+            document_id=chunk.document_id,
+            title=chunk.title,
+            text=chunk.text,
+            metadata=dumped(chunk.metadata),
+            given=dumped(given),
+            digest=text_digest(chunk.title, chunk.text),
+        )
+
     def equals(self, chunk: Chunk) -> bool:
         """Return whether this is the same chunk, so that adding it again changes nothing."""
-        given = chunk.tags, chunk.addresses, chunk.references
-        texts = chunk.document_id, chunk.title, chunk.text, dumped(chunk.metadata)
-        return texts == self[2:6] and given == to_given(self.given)[:3]
+        return self._replace(row=0) == StoredChunk.of(chunk, to_given(self.given).tagged)
 
 
-_COLUMNS = "row, id, document_id, title, text, metadata, given, digest"
+#: The columns of the table: ``row``, those of :class:`StoredChunk`, and what follows from the text.
+COLUMNS = (*StoredChunk._fields, "length", "proposed")
+_COLUMNS = ", ".join(StoredChunk._fields)
+
+
+def insert_chunks(session: Session, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Insert rows of the table ``chunk``."""
+    marks = ", ".join("?" * len(columns))
+    session.many(f"INSERT INTO $chunk({', '.join(columns)}) VALUES ({marks})", rows)
 
 
 def to_given(column: str) -> Given:
     """Return what a column ``given`` says."""
     values = loaded(column).items()
     return Given(**{name: tuple(value) for name, value in values if name in Given._fields})
-
-
-def from_given(chunk: Chunk, tagged: Iterable[str] | None) -> str:
-    """Return the value of the column ``given``: what differs from an empty :class:`Given`."""
-    values = {"tags": chunk.tags, "addresses": chunk.addresses, "references": chunk.references}
-    given = {name: value for name, value in values.items() if value}
-    if tagged is not None:
-        given["tagged"] = tuple(tagged)
-    return dumped(given)
 
 
 def dumped(value: object) -> str:

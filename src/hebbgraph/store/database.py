@@ -94,14 +94,14 @@ class Cache:
         table: str,
         keys: Iterable[_Key],
         read: Callable[[list[_Key]], Mapping[_Key, _Value]],
-        size: int,
+        size: int | Callable[[_Value], int],
     ) -> dict[_Key, _Value]:
         """Return what is known of keys; what is not known yet is read, of some bytes each."""
         held, wanted = self.tables[table], list(keys)
         if missing := [key for key in wanted if key not in held]:
             found = read(missing)
             held.update(found)
-            self.size += size * len(found)
+            self.size += sum(map(size, found.values())) if callable(size) else size * len(found)
         return {key: held[key] for key in wanted}
 
 
@@ -176,7 +176,7 @@ CREATE INDEX $$lesson_question ON $lesson(question_key);
 CREATE INDEX $$lesson_actor ON $lesson(actor);
 CREATE INDEX $$lesson_recall ON $lesson(recall);
 CREATE TABLE $taught(
-    text {id}, digest {exact} NOT NULL, kind INTEGER NOT NULL, square {number} NOT NULL,
+    sum {id}, digest {exact} NOT NULL, kind INTEGER NOT NULL, square {number} NOT NULL,
     vector_square {number} NOT NULL, cues {blob} NOT NULL, vector {blob} NOT NULL);
 CREATE UNIQUE INDEX $$taught_digest ON $taught(digest, kind);
 CREATE TABLE $learned(

@@ -26,7 +26,6 @@ class Counts(NamedTuple):
 
     @property
     def mean_length(self) -> float:
-        """Mean length of a chunk in words."""
         return self.length / max(self.chunks, 1)
 
     @property

@@ -73,7 +73,6 @@ class Server:
         self.users: WeakSet[Any] = WeakSet()
 
     def connect(self) -> psycopg.Connection[Any]:
-        """Open a connection."""
         # Prepared statements outlive a transaction, which poolers do not allow.
         connection = psycopg.connect(self._conninfo, autocommit=True, prepare_threshold=None)
         connection.adapters.register_dumper(float, _FloatDumper)
@@ -113,7 +112,6 @@ class Server:
                 # An idle connection had been cut.
 
     def close(self) -> None:
-        """Close the connections that are not in use."""
         while self._idle:
             self._idle.pop().close()
 

@@ -6,7 +6,7 @@ ascend within a term, over all of its blocks.
 
 New chunks have the highest rows, so their postings are appended to the last block of each term.
 That block is small, so that a chunk costs few bytes a word; once it is full it joins the one
-before. Learned edges lie in such blocks, too: for each cue the texts that it leads to.
+before. Learned edges lie in such blocks, too: for each cue the sums that it leads to.
 """
 
 from __future__ import annotations
@@ -37,16 +37,11 @@ class Postings(NamedTuple):
 
     @classmethod
     def decode(cls, data: bytes) -> Postings:
-        """Read one block or several."""
         records = np.frombuffer(data, RECORD)
         return cls(*(records[name].copy() for name in ("row", "number", "role")))
 
     def take(self, at: Any) -> Postings:
-        """Return some of the postings, by position, mask or slice."""
         return Postings(*(column[at] for column in self))
-
-
-EMPTY = Postings.decode(b"")
 
 
 def united(held: Sequence[Postings]) -> Postings:
@@ -59,20 +54,22 @@ def united(held: Sequence[Postings]) -> Postings:
 
 
 def read_postings(session: Session, terms: Iterable[int]) -> dict[int, Postings]:
-    """Return the postings of each term; those that no chunk holds are left out."""
-    blocks: dict[int, list[bytes]] = {}
-    for term, data in session.rows(
-        "SELECT term, data FROM $posting WHERE term = ANY(?) ORDER BY term, first", list(terms)
-    ):
-        blocks.setdefault(term, []).append(data)
+    """Return the postings of each term, in the order of the terms."""
+    blocks: dict[int, list[bytes]] = {term: [] for term in terms}
+    sql = "SELECT term, data FROM $posting WHERE term = ANY(?) ORDER BY term, first"
+    for term, data in session.rows(sql, list(blocks)):
+        blocks[term].append(data)
     return {term: Postings.decode(b"".join(parts)) for term, parts in blocks.items()}
 
 
 class Blocks:
-    """A table of records by a key and a row, which begins each record; both ascend."""
+    """A table of records by a key and a row, which begins each record; both ascend.
 
-    def __init__(self, table: str, key: str, keys: str, dtype: np.dtype[np.void]) -> None:
-        self._size, self._dtype = dtype.itemsize, dtype
+    ``row`` is the name of the row in a record; ``keys`` selects those of some keys that are there.
+    """
+
+    def __init__(self, table: str, key: str, row: str, keys: str, dtype: np.dtype[np.void]) -> None:
+        self._row, self._size, self._dtype = row, dtype.itemsize, dtype
         # The blocks that may hold rows from the one to the other. A block's ``first`` is a bound:
         # its first row may have been removed.
         self._places = f"""
@@ -94,7 +91,7 @@ class Blocks:
 
     def add(self, session: Session, keys: IntArray, records: NDArray[np.void]) -> None:
         """Add records, one for each of some keys; those that are there already are replaced."""
-        order = np.lexsort((records["row"], keys))
+        order = np.lexsort((records[self._row], keys))
         keys, records = keys[order], records[order]
         for part in _parts(keys):
             self._add(session, keys[part], records[part])
@@ -108,7 +105,7 @@ class Blocks:
             gone = rows[part]
             for _, block, data, start, stop in self._runs(session, keys[part], gone):
                 held = np.frombuffer(data, self._dtype)
-                kept = held[~np.isin(held["row"], gone[start:stop])]
+                kept = held[~np.isin(held[self._row], gone[start:stop])]
                 if len(kept):
                     updated.append((kept.tobytes(), block))
                 else:
@@ -142,8 +139,8 @@ class Blocks:
         inserted: list[tuple[int, int, bytes]] = []
         full = []
         size = self._size
-        rows, encoded = records["row"].tolist(), records.tobytes()
-        for key, block, data, start, stop in self._runs(session, keys, records["row"]):
+        rows, encoded = records[self._row].tolist(), records.tobytes()
+        for key, block, data, start, stop in self._runs(session, keys, records[self._row]):
             first, new = rows[start], encoded[size * start : size * stop]
             if first > int.from_bytes(data[-size:][:4], "little"):  # or there is no block
                 if len(data) > size * _TAIL:
@@ -167,8 +164,8 @@ class Blocks:
     def _merged(self, data: bytes, new: NDArray[np.void]) -> bytes:
         """Return a block with new records, which replace those of equal rows."""
         held = np.frombuffer(data, self._dtype)
-        both = np.concatenate((held[~np.isin(held["row"], new["row"])], new))
-        return both[both["row"].argsort()].tobytes()
+        both = np.concatenate((held[~np.isin(held[self._row], new[self._row])], new))
+        return both[both[self._row].argsort()].tobytes()
 
     def _join_last(self, session: Session, keys: Sequence[int]) -> None:
         """Let the last block of each key join the one before, if they make one block."""
@@ -182,7 +179,7 @@ class Blocks:
         session.run(self._delete, deleted)
 
 
-_POSTINGS = Blocks("$posting", "term", "SELECT id FROM $term WHERE id = ANY(?)", RECORD)
+_POSTINGS = Blocks("$posting", "term", "row", "SELECT id FROM $term WHERE id = ANY(?)", RECORD)
 remove_postings = _POSTINGS.remove
 
 

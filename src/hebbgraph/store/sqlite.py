@@ -170,7 +170,6 @@ class SQLiteDatabase:
             )
 
     def close_idle(self) -> None:
-        """Close the connections that nobody uses now."""
         while self._idle:
             self._idle.pop().close()
 

@@ -67,6 +67,12 @@ def terms_by_id(session: Session, ids: Iterable[int]) -> dict[int, Term]:
     return {row[0]: Term(*row) for row in session.rows(sql, list(ids))}
 
 
+def longest_phrases(session: Session, words: Collection[str]) -> dict[str, int]:
+    """Return the length of the longest known phrase that begins with each word, or 0."""
+    sql = "SELECT word, longest FROM $opening WHERE word = ANY(?)"
+    return dict.fromkeys(words, 0) | dict(session.rows(sql, list(words)))
+
+
 def number_terms(session: Session, kind: TermKind, keys: Collection[str]) -> dict[str, int]:
     """Return the ids of the terms of these keys, creating those that do not exist."""
     sql = "SELECT key, id FROM $term WHERE kind = ? AND key = ANY(?)"
