@@ -65,7 +65,7 @@ $(VENV)/.build-installed: pyproject.toml constraints.txt | $(BIN)/python
 help:  ## List these targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
-demo: $(VENV)/.installed  ## Index a small corpus, ask it, teach it, ask again in other words.
+demo: $(VENV)/.installed  ## Index a small corpus, ask it, teach it, ask again with half of the words.
 	$(BIN)/python examples/demo.py
 
 demo-ui: $(VENV)/.server-installed  ## Look at these docs in a browser: http://localhost:4321

@@ -1,4 +1,7 @@
-"""An agent that searches with a tool, and whose answers teach what it finds. Scripted model."""
+"""An agent that searches with a tool, and whose answers teach what it finds. Scripted model.
+
+It needs ``pip install "langchain-hebbgraph[agents]"``.
+"""
 
 import re
 from typing import Any

@@ -1,4 +1,4 @@
-"""What `make demo` runs: a question that fails, is taught, and succeeds in other words.
+"""What `make demo` runs: two wordings of a question fail, one is taught, the other succeeds.
 
 First in the library itself (``hebbgraph demo``), then in a LangChain chain and in a LlamaIndex
 query engine, where those are installed. No model, no network.

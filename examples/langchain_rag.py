@@ -11,7 +11,7 @@ from langchain_core.runnables import RunnableConfig, RunnablePassthrough
 from langchain_hebbgraph import CitationLearner, HebbianRetriever, citation_prompt, format_documents
 
 notes = {
-    "deposit": "Whoever cancels two days before has the deposit refunded in full.",
+    "refund": "Whoever cancels two days before has the deposit refunded in full.",
     "money": "Bring money in cash; we cannot read cards.",
     "late": "If you come back after dark, ring the bell.",
     "dogs": "Dogs sleep in the wood store, not in the rooms.",
@@ -39,19 +39,20 @@ chain = context | citation_prompt() | Scripted()
 
 
 def found(question: str) -> list[str | None]:
-    return [document.id for document in retriever.invoke(question)]
+    # What does not fit at all scores 0, and is left out here.
+    return [document.id for document in retriever.invoke(question, score_threshold=1e-6)]
 
 
-reworded = "We cannot come: do we get our money back?"
+reworded = "What happens when somebody falls ill?"  # shares "fall ill" with the question taught
 print("before:", found(reworded))
 
 learner = CitationLearner(retriever)
 config: RunnableConfig = {"callbacks": [learner], "configurable": {"user_id": "ann"}}
-print(chain.invoke("Do I get my money back when I cannot come?", config).content)
+print(chain.invoke("Do I get my money back if I fall ill?", config).content)
 learner.close()  # it learns in the background; this waits
 
 (lesson,) = retriever.index.lessons()
 print("learned:", list(lesson.cited), "from", lesson.actor)
 print("after: ", found(reworded))
-assert found(reworded)[0] == "deposit"
+assert found(reworded)[0] == "refund"
 retriever.close()

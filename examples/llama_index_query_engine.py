@@ -9,7 +9,7 @@ from llama_index.core.llms.callbacks import llm_completion_callback
 from llama_index.retrievers.hebbgraph import CitationLearner, HebbianGraphIndex
 
 notes = {
-    "deposit": "Whoever cancels two days before has the deposit refunded in full.",
+    "refund": "Whoever cancels two days before has the deposit refunded in full.",
     "money": "Bring money in cash; we cannot read cards.",
     "late": "If you come back after dark, ring the bell.",
     "dogs": "Dogs sleep in the wood store, not in the rooms.",
@@ -38,18 +38,19 @@ engine = index.as_query_engine(llm=Scripted(), cite=True, similarity_top_k=4)
 
 
 def found(question: str) -> list[str | None]:
-    results = index.as_retriever(similarity_top_k=4).retrieve(question)
-    return [result.node.ref_doc_id for result in results]
+    # What does not fit at all scores 0, and is left out here.
+    retriever = index.as_retriever(similarity_top_k=4, similarity_cutoff=1e-6)
+    return [result.node.ref_doc_id for result in retriever.retrieve(question)]
 
 
-reworded = "We cannot come: do we get our money back?"
+reworded = "What happens when somebody falls ill?"  # shares "fall ill" with the question taught
 print("before:", found(reworded))
 
 with CitationLearner(index, actor="ann") as learner:
-    print(engine.query("Do I get my money back when I cannot come?"))
+    print(engine.query("Do I get my money back if I fall ill?"))
 
 (lesson,) = index.index.lessons()
 print("learned:", learner.counts, "from", lesson.actor)
 print("after: ", found(reworded))
-assert found(reworded)[0] == "deposit"
+assert found(reworded)[0] == "refund"
 index.close()

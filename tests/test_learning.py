@@ -144,6 +144,7 @@ def test_a_recall_that_was_sent_teaches(index: HebbianIndex) -> None:
     ("options", "error", "message"),
     [
         ({"cited": ["no"]}, LessonError, "'no' is no hit of recall r, and no chunk of the index"),
+        ({"cited": ["owls"]}, LessonError, r"index, but a document, with the chunks \['hash'\]"),
         ({"cited": ["c1"], "rejected": ["c1"]}, LessonError, "'c1' is both cited and rejected"),
         ({"cited": ["c1"], "rating": 2.0}, ParameterError, "rating is a number from -1 to 1"),
         ({"cited": ["c1"], "actor": "a\n"}, ParameterError, "actor is a printable str"),
@@ -152,6 +153,7 @@ def test_a_recall_that_was_sent_teaches(index: HebbianIndex) -> None:
 def test_what_cannot_be_taught_is_refused(
     index: HebbianIndex, options: dict[str, Any], error: type[Exception], message: str
 ) -> None:
+    index.add([{"id": "hash", "text": "Owls hunt voles.", "document_id": "owls"}])
     recall = index.recall(QUESTIONS[0], k=3, recall_id="r")
     with pytest.raises(error, match=message):
         index.reinforce(recall, **options)

@@ -16,6 +16,7 @@ from hebbgraph.text.blocks import count_tokens
 
 WORDS = "The schooner Petrel left Tessel Bay with salt and ice. "
 PICTURE = "iVBORw0KGgoAAAANSUhEUgAA+/" * 200
+LINES = "\n".join(PICTURE[at : at + 76] for at in range(0, len(PICTURE), 76))
 
 
 def words(tokens: int) -> str:
@@ -98,9 +99,11 @@ def test_each_part_of_a_long_table_has_the_header() -> None:
         f"![plan](data:image/png;base64,{PICTURE})",
         f"<img alt='x' src='data:image/png;base64,{PICTURE}'>",
         f"![plan][p]\n\n[p]: data:image/png;base64,{PICTURE}",
-        "\n".join(PICTURE[at : at + 76] for at in range(0, len(PICTURE), 76)),
+        LINES,
+        f"![plan](data:image/png;base64,{LINES})",
+        f"![plan](data:image/png;base64,\n{LINES[:300]})",
     ],
-    ids=["inline", "html", "reference", "lines"],
+    ids=["inline", "html", "reference", "lines", "inline in lines", "few lines"],
 )
 def test_images_in_base64_are_left_out(image: str) -> None:
     text = f"# Mill\n\nIda Moss built it.\n\n{image}\n\nIt grinds rye."

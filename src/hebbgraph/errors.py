@@ -86,6 +86,13 @@ def check_whole(value: object, name: str, most: int = 2**31 - 1) -> int:
     return value
 
 
+def check_share(value: object, name: str) -> None:
+    """Raise ParameterError unless a value is a number from 0 to 1, or None."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
+    if value is not None and not is_number:
+        raise ParameterError(f"{name} is a number from 0 to 1, got {value!r:.80}")
+
+
 def brief(error: BaseException) -> str:
     """Return the type and the message of an error on one line."""
     return " ".join(f"{type(error).__name__}: {error}".split())[:300]

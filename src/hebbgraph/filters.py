@@ -9,9 +9,9 @@ A filter is a dict in the style of MongoDB, as in most vector stores::
 
 Operators: ``$eq $ne $gt $gte $lt $lte $in $nin $exists $contains $any $all $text_match
 $text_match_insensitive $is_empty``; ``$and $or $not`` combine filters. A key names a metadata
-field; a dotted key (``"author.name"``) reaches into nested objects. ``$id`` and ``$document_id``
-are the chunk's own. Of a list, equality, comparison and membership hold if they hold for any
-element; ``$ne`` and ``$nin`` hold if they hold for all, and for chunks without the field.
+field; a dotted key (``"author.name"``) reaches into nested objects. ``$id``, ``$document_id`` and
+``$digest`` are the chunk's own. Of a list, equality, comparison and membership hold if they hold
+for any element; ``$ne`` and ``$nin`` if they hold for all, and for chunks without the field.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from hebbgraph.store.database import LONG, Session
 _DEEPEST = 30  # each is two levels of JSON
 _COMPARISONS = {"$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
 _NEGATED = {"$ne": "$eq", "$nin": "$in"}
-_COLUMNS = {"$id": "id", "$document_id": "document_id"}
+_COLUMNS = {"$id": "id", "$document_id": "document_id", "$digest": "digest"}
 _OPERATORS = (
     "$eq $ne $gt $gte $lt $lte $in $nin $exists $contains $any $all $text_match "
     "$text_match_insensitive $is_empty"
@@ -98,8 +98,8 @@ class _Evaluation:
                 passing &= ~self.rows(value, depth + 1)
             elif key.startswith("$") and key not in _COLUMNS:
                 raise FilterError(
-                    f"unknown operator {key!r}; $and, $or and $not combine filters, and $id and "
-                    "$document_id are fields"
+                    f"unknown operator {key!r}; $and, $or and $not combine filters, and $id, "
+                    "$document_id and $digest are fields"
                 )
             else:
                 passing &= self._field(key, value)

@@ -23,9 +23,9 @@ _DATA = r"data:\w+/[^\s\"'()<>]{64,}+"
 #: A data URI with the markup around it, or long base64 on one line or many.
 _BLOB = re.compile(
     rf"<img\b[^<>]{{0,500}}?{_DATA}[^<>]*+>|^ {{0,3}}\[[^\[\]\n]{{1,300}}\]:[ \t]*+{_DATA}"
-    rf"|\(?<?{_DATA}>?\)?"
+    rf"|\(<?data:[\w/+.-]{{1,99}};base64,[\w+/=\s]{{64,}}+>?\)|\(?<?{_DATA}>?\)?"
     r"|(?<![\w+/=-])(?:(?:[A-Za-z0-9+/]{60,76}=*\r?\n[ \t]*){8,}+"
-    r"(?:[A-Za-z0-9+/]{20,76}=*(?=\s|\Z))?|[A-Za-z0-9+/=_-]{512,}+)",
+    r"(?:[A-Za-z0-9+/]{20,76}=*(?=[\s)]|\Z))?|[A-Za-z0-9+/=_-]{512,}+)",
     re.MULTILINE,
 )
 _SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+:")

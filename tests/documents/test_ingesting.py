@@ -107,6 +107,25 @@ def test_what_is_gone_goes_on_request_only(folder: Path, index: HebbianIndex) ->
     assert list(index.documents()) == ["docs/b.md", "docs/mail", "more/c.md"]
 
 
+def test_a_moved_folder_takes_its_documents_and_what_they_were_taught_with_it(
+    folder: Path, index: HebbianIndex
+) -> None:
+    for name in ("ice", "salt", "herring"):
+        write(folder, f"docs/{name}.md", f"# {name}\n\nThe {name} of Tessel Bay.")
+    ingest(["docs"], index)
+    recall = index.recall("What does Tessel Bay ship?")
+    index.reinforce(recall, cited=[recall[-1].id])
+    (folder / "old").mkdir()
+    (folder / "docs").rename(folder / "old/docs")
+    assert ingest(["old"], index, dry_run=True).moved[0] == "docs/herring.md"
+    assert len(index.documents()) == 3
+    report = ingest(["old"], index)
+    assert (report.added, report.deleted, len(report.moved)) == (3, 3, 3)
+    assert index.recall(recall.question)[0].document_id == f"old/{recall[-1].document_id}"
+    write(folder, "docs/ice.md", (folder / "old/docs/ice.md").read_bytes())  # a copy is no move
+    assert (ingest(["docs"], index).moved, len(index.documents())) == ((), 4)
+
+
 def test_only_what_was_read_from_these_folders_can_be_missing(
     folder: Path, index: HebbianIndex
 ) -> None:

@@ -349,7 +349,7 @@ def test_a_page_declares_its_encoding() -> None:
         ("a.txt", b" \n", "is empty"),
         ("a.txt", b"\x7fELF\0\0\1", "is binary"),
         ("a.js", b"a=1;b(a);" * 5000, "minified"),
-        ("a.json", b"{", "is no JSON"),
+        ("a.json", b"{", "is not valid JSON"),
         ("a.csv", b'"a\n', "is no table"),
         pytest.param("a.docx", b"PK nonsense", "cannot be read by pandoc", marks=pandoc),
     ],

@@ -35,7 +35,7 @@ def test_the_middleware_shows_sources_and_learns(retriever: HebbianRetriever) ->
     answer = agent.invoke(ASKED, config, context=Context("ann"))["messages"][-1]
     sources = answer.response_metadata["sources"]
     assert [source["id"] for source in sources if source["cited"]] == ["petrel"]
-    assert {"key", "id", "title", "cited"} == sources[0].keys()
+    assert {"key", "id", "document_id", "title", "cited"} == sources[0].keys()
     assert len(sources) == 3
     middleware.learner.close()
     (lesson,) = retriever.index.lessons()

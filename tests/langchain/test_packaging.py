@@ -24,7 +24,7 @@ def test_the_quickstart_run_twice_has_the_same_passages(
         for block in blocks:
             exec(block, names)
         names["retriever"].close()  # type: ignore[attr-defined]
-    printed = "She was born in Tessel Bay [2]. {'learned': 2}"
+    printed = "She grew up in Tessel Bay [2]. {'learned': 2}"
     assert capsys.readouterr().out.splitlines() == [printed] * 2
     with HebbianIndex.open("langchain.hebb", read_only=True) as index:
         assert len(index.ids()) == 2
@@ -35,4 +35,5 @@ def test_few_names_are_at_the_top() -> None:
     names = langchain_hebbgraph.__all__
     assert len(names) <= 11
     assert all(getattr(langchain_hebbgraph, name) for name in names)
+    assert "CitingMiddleware" not in names  # import * works without its extra
     assert not hasattr(langchain_hebbgraph, "HebbianStore")

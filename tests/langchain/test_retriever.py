@@ -164,7 +164,7 @@ def test_misuse_of_constructors_is_named(make: Any, message: str) -> None:
     [
         ("x", {"kk": 3}, "takes no 'kk'"),
         ("x", {"k": 0}, "k is a whole number"),
-        ("x", {"score_threshold": 2}, "min_score is a number"),
+        ("x", {"score_threshold": 2}, "score_threshold is a number"),
         ("x", {"filter": {"year": {"$near": 3}}}, "unknown operator"),
         ("x", {"filter": "year > 3"}, "a dict or a callable, got str"),
         ({"question": "x"}, {}, r"itemgetter"),

@@ -257,6 +257,10 @@ def test_the_application_chooses_the_namespace(tmp_path: Path) -> None:
         (lambda index: HebbianRetriever(location="x"), "no 'location'; write path="),
         (lambda index: index.as_retriever(filters={"a": 1}), "filters are MetadataFilters, got di"),
         (
+            lambda index: index.as_retriever(similarity_cutoff=2),
+            "similarity_cutoff is a number from 0 to 1",
+        ),
+        (
             lambda index: index.as_retriever(similarity_top_k=0),
             "similarity_top_k is a whole number",
         ),

@@ -15,11 +15,10 @@ from langchain_hebbgraph.transformers import HebbianTextSplitter, TagTransformer
 from langchain_hebbgraph.vectorstore import HebbianVectorStore
 
 if TYPE_CHECKING:
-    from langchain_hebbgraph.middleware import CitingMiddleware
+    from langchain_hebbgraph.middleware import CitingMiddleware as CitingMiddleware
 
 __all__ = [
     "CitationLearner",
-    "CitingMiddleware",
     "HebbianRetriever",
     "HebbianTextSplitter",
     "HebbianVectorStore",
@@ -31,7 +30,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name == "CitingMiddleware":  # needs more than langchain-core
+    if name == "CitingMiddleware":  # needs the extra, so it is not in __all__
         from langchain_hebbgraph.middleware import CitingMiddleware
 
         return CitingMiddleware

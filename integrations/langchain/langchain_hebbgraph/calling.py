@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from hebbgraph import Embedder, HebbianIndex, Ranking, RankStep, Recall, Request
 from hebbgraph.access import Fields, Namespaces, joined, ruled
-from hebbgraph.errors import FilterError, ParameterError
+from hebbgraph.errors import FilterError, ParameterError, check_share
 from hebbgraph.recall.hits import where_callable
 from hebbgraph.recall.pipeline import Where
 from hebbgraph.records.base import MAX_K
@@ -81,6 +81,7 @@ class Question:
         self.text = text
         self.k = chosen["k"]
         self.score_key: str | None = chosen["score_key"]
+        check_share(chosen["score_threshold"], "score_threshold")
         self._options = {"strategy": chosen["strategy"], "min_score": chosen["score_threshold"]}
         filters: list[Filter] = [rules.filter, *(part.get("filter") for part in parts)]
         if rules.filter_by is not None:

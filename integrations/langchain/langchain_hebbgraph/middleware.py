@@ -44,8 +44,8 @@ class CitingMiddleware(AgentMiddleware):
 
     Before each call of the model, passages for the user's last question go to the end of the
     system prompt. ``message.response_metadata["sources"]`` of an answer lists them: key, id,
-    title, and whether it was cited. When the agent has ended, the middleware's learner learns,
-    unless a :class:`CitationLearner` listens to the run.
+    document_id, title, and whether it was cited. When the agent has ended, the middleware's learner
+    learns, unless a :class:`CitationLearner` listens to the run.
 
     Parameters
     ----------
@@ -122,8 +122,9 @@ class CitingMiddleware(AgentMiddleware):
             if not isinstance(message, AIMessage) or message.tool_calls:
                 continue
             cited = read_answer(message, shown.shown, hits.values()).cited
+            fields = {"id", "document_id", "title"}
             sources = [
-                {"key": key, "id": id_, "title": hits[id_].title, "cited": id_ in cited}
+                {"key": key, "cited": id_ in cited, **hits[id_].model_dump(include=fields)}
                 for key, id_ in shown.shown.keys.items()
                 if id_ in hits
             ]

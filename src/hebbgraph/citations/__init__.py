@@ -1,12 +1,6 @@
 """From an answer to what it teaches: the chunks it cites, and the recalls that get the credit.
 
-It is the same for every framework; messages and prompts are read by their shape::
-
-    numbered = number_passages(recall)          # numbered.text goes into the prompt
-    shown = shown_in(prompt, recall)            # or read back from any prompt
-    reading = read_answer(answer, shown)        # chunk ids
-    learner.learn([recall], [Reply(answer, prompt)], answer_id="run-1")
-    learner.verdict("run-1", +1)                # later, in any process
+It is the same for every framework; messages and prompts are read by their shape.
 """
 
 from hebbgraph.citations.answer import Denials, Reading, read_answer

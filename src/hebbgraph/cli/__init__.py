@@ -1,10 +1,7 @@
 """The command line: ``hebbgraph index``, ``recall``, ``reinforce`` and others.
 
-Exit codes: 0 success; 1 an error, or nothing found; 2 wrong usage; 130 interrupted.
-
-Other distributions add commands by entry points of the group ``hebbgraph.commands``: a function
-that takes the subparsers of :mod:`argparse` and calls ``set_defaults(run=function)``, whose
-function takes the arguments and may return an exit code.
+Exit codes: 0 success; 1 an error, or nothing found; 2 wrong usage; 130 interrupted; 141 the reader
+of a pipe has left. docs/extending.md says how other distributions add commands.
 """
 
 from __future__ import annotations
@@ -19,7 +16,7 @@ from contextlib import suppress
 from functools import partial
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from hebbgraph import Chunk, HebbianIndex, SentenceTransformerEmbedder, Settings, __version__
 from hebbgraph.cli import printing
@@ -28,7 +25,7 @@ from hebbgraph.cli.printing import complain, counted, hit_lines, lesson_lines, s
 from hebbgraph.documents import ingest
 from hebbgraph.errors import HebbgraphError, NotFoundError, ParameterError, StorageError
 from hebbgraph.recall.strategies import NO_CUE
-from hebbgraph.store import MEMORY
+from hebbgraph.store import MEMORY, namespaces_at
 
 #: Commands of other distributions: the extra that brings them, and what they do.
 _ELSEWHERE = {
@@ -47,15 +44,10 @@ class _Answer(NamedTuple):
     notes: Iterable[str] = ()
 
 
-class _Command(NamedTuple):
-    """What a command does with an opened index, and its options besides those that all have."""
-
-    run: Callable[[HebbianIndex, argparse.Namespace], _Answer | None]
-    mode: Literal["create", "write", "read"]
-    options: tuple[tuple[str, dict[str, Any]], ...]
-
-
-_COMMANDS: list[_Command] = []
+_Run: TypeAlias = Callable[[HebbianIndex, argparse.Namespace], _Answer | None]
+_Mode: TypeAlias = Literal["create", "write", "read"]
+#: What each command does with an opened index, how it opens it, and its own options.
+_COMMANDS: list[tuple[_Run, _Mode, tuple[Any, ...]]] = []
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -66,9 +58,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code = parsed.run(parsed) or 0
         sys.stdout.flush()
         return int(code)
-    except BrokenPipeError:  # the reader of a pipe has left
+    except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
+        return 141  # as of a program that SIGPIPE ends
     except KeyboardInterrupt:
         complain("interrupted: what was acknowledged is kept; run the command again to go on")
         return 130
@@ -85,16 +77,15 @@ def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     env = os.environ.get
     db, namespace = env("HEBBGRAPH_DB", "memory.hebb"), env("HEBBGRAPH_NAMESPACE", "default")
-    for command in _COMMANDS:
-        text = command.run.__doc__ or ""
-        name = command.run.__name__.strip("_")
+    for run, mode, options in _COMMANDS:
+        text, name = run.__doc__ or "", run.__name__.strip("_")
         added = commands.add_parser(name, help=text.splitlines()[0], description=text)
         added.add_argument("--db", default=db, help=f"directory or URL of the index [{db}]")
         added.add_argument("--namespace", default=namespace, help="a tenant of the index")
         added.add_argument("--json", action="store_true", help="print JSON")
-        for option, settings in command.options:
+        for option, settings in options:
             added.add_argument(option, **settings)
-        added.set_defaults(run=partial(_run, command))
+        added.set_defaults(run=partial(_run, run, mode))
     demo = commands.add_parser("demo", help="A question that fails, is taught, and succeeds.")
     demo.add_argument("--db", default=MEMORY, help="keep the index in this directory")
     demo.set_defaults(run=run_demo)
@@ -111,24 +102,23 @@ def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
     return parser
 
 
-def _run(command: _Command, arguments: argparse.Namespace) -> int:
+def _run(run: _Run, mode: _Mode, arguments: argparse.Namespace) -> int:
     """Open the index for one command, and print its answer; only indexing makes a new index."""
     db, namespace = arguments.db, arguments.namespace
-    if command.mode != "create":
-        try:
-            HebbianIndex.open(db, namespace=namespace, read_only=True).close()
-        except NotFoundError as error:
-            hint = f"`hebbgraph index PATH --db {db}` makes one"
-            raise NotFoundError(f"there is no namespace {namespace!r} at {db}; {hint}") from error
+    if mode != "create" and namespace not in (there := namespaces_at(db)):
+        hint = f"it has {', '.join(there) or 'none, as this is no folder of an index'}"
+        if not there and not os.path.exists(db):
+            hint = f"`hebbgraph index PATH --db {db} --namespace {namespace}` makes one"
+        raise NotFoundError(f"there is no namespace {namespace!r} at {db}; {hint}")
     model, language = getattr(arguments, "embedder", None), getattr(arguments, "language", None)
     with HebbianIndex.open(
         db,
         namespace=namespace,
         embedder=None if model is None else SentenceTransformerEmbedder(model),
         settings=None if language is None else Settings(language=language),
-        read_only=command.mode == "read",
+        read_only=mode == "read",
     ) as index:
-        if (answer := command.run(index, arguments)) is not None:
+        if (answer := run(index, arguments)) is not None:
             show(answer.record, answer.lines, as_json=arguments.json)
             sys.stdout.flush()  # notes come last in a file of both
             for note in () if arguments.json else answer.notes:
@@ -136,11 +126,11 @@ def _run(command: _Command, arguments: argparse.Namespace) -> int:
         return 0 if answer is None or answer.is_good else 1
 
 
-def _command(mode: Literal["create", "write", "read"], *options: Any) -> Callable[..., Any]:
+def _command(mode: _Mode, *options: Any) -> Callable[..., Any]:
     """Make a function the command of its name."""
 
     def add(run: Any) -> Any:
-        _COMMANDS.append(_Command(run, mode, options))
+        _COMMANDS.append((run, mode, options))
         return run
 
     return add
@@ -204,11 +194,12 @@ def _index(index: HebbianIndex, arguments: argparse.Namespace) -> _Answer:
         names = ", ".join(places[:3]) + (", …" if len(places) > 3 else "")
         complain(f"skipped {counted(len(places), 'file')}: {reason}: {names}")
     if read.missing and not arguments.delete_missing:
-        number = counted(len(read.missing), "document")
-        complain(f"{number} of files that are gone; --delete-missing deletes them")
+        complain(f"documents without a file: {len(read.missing):,}; --delete-missing deletes them")
     totals = [f"{report[name]:,} {name}" for name in ("added", "replaced", "unchanged", "deleted")]
-    documents = counted(len(read.documents), "document")
-    line = f"{documents} read, {read.unchanged_documents:,} unchanged; chunks: {', '.join(totals)}"
+    moved = f" ({len(read.moved):,} of them moved)" if read.moved else ""
+    documents = f"{counted(len(read.documents), 'document')} read{moved}"
+    documents = f"{documents}, {read.unchanged_documents:,} unchanged; " if files else ""
+    line = f"{documents}chunks: {', '.join(totals)}"
     return _Answer(report, [line], is_good=not read.failed)
 
 
@@ -233,7 +224,7 @@ def _read_chunks(file: Path) -> Iterator[Chunk]:
     _flag("--everything", "all chunks"),
 )
 def _delete(index: HebbianIndex, arguments: argparse.Namespace) -> _Answer:
-    """Delete chunks, documents, or what passes a filter; exit with 1 if nothing fits."""
+    """Delete chunks, documents, or all that a filter selects; exit with 1 if that is nothing."""
     given = sum(map(bool, (arguments.ids, arguments.document, arguments.where is not None)))
     if given > 1 or not (given or arguments.everything):
         raise ParameterError("give ids of chunks, or --document, or --where, or --everything")
@@ -241,9 +232,7 @@ def _delete(index: HebbianIndex, arguments: argparse.Namespace) -> _Answer:
     chosen = every & set(arguments.ids)
     unknown = [f"there is no chunk {id_}" for id_ in arguments.ids if id_ not in every]
     unknown += [f"{id_} is a document: --document {id_}" for id_ in arguments.ids if id_ in places]
-    if arguments.everything:
-        chosen = every
-    elif arguments.where is not None:
+    if arguments.everything or arguments.where is not None:
         chosen = set(index.ids(arguments.where))
     for name in arguments.document:
         below = [place for place in places if name.endswith("/") and place.startswith(name)]
@@ -270,16 +259,15 @@ def _recall(index: HebbianIndex, arguments: argparse.Namespace) -> _Answer:
     """Find the chunks that answer a question; exit with 1 if there is none."""
     words = arguments.words
     question = sys.stdin.read() if words == ["-"] else " ".join(words)
-    recall_id = secrets.token_hex(4)
     # With a least score, nothing fills the list up.
-    options = {"where": arguments.where, "min_score": 0.0, "recall_id": recall_id}
+    options = {"where": arguments.where, "min_score": 0.0, "recall_id": secrets.token_hex(4)}
     found = index.recall(question, arguments.k, **options)
     notes = [f"note: {note}" for note in found.notes if arguments.path or note != NO_CUE]
     with suppress(StorageError):  # an index that is read only is not taught
         with HebbianIndex.open(arguments.db, namespace=arguments.namespace) as writable:
             writable.keep(found)
-        hint = f"hebbgraph reinforce {recall_id} RANK... teaches which of these answer it"
-        notes += [hint] if found else []
+        name, which = ("RANK", "of these") if found else ("ID", "chunks")
+        notes.append(f"hebbgraph reinforce {found.id} {name}... teaches which {which} answer it")
     lines = hit_lines(found, with_path=arguments.path, full=arguments.full)
     return _Answer(found.model_dump(mode="json"), lines, is_good=bool(found), notes=notes)
 
@@ -308,11 +296,9 @@ def _reinforce(index: HebbianIndex, arguments: argparse.Namespace) -> _Answer:
     if not kept:
         raise NotFoundError(f"there is no recall {arguments.recall}; hebbgraph recall prints ids")
     by_rank = {str(hit.rank): hit.id for hit in kept[0].hits}
-    if unknown := [name for name in given if name not in by_rank and not index.get(name)]:
-        n = len(by_rank)
-        raise ParameterError(
-            f"rank {unknown[0]} was not shown; there were {n}, or give chunks' ids"
-        )
+    ranks = [name for name in given if name.isdigit() and name not in by_rank]
+    if unknown := [rank for rank in ranks if not index.get(rank)]:
+        raise ParameterError(f"rank {unknown[0]} was not shown; there were {len(by_rank)}")
     lesson = index.reinforce(
         kept[0],
         cited=[by_rank.get(chosen, chosen) for chosen in arguments.chosen],
@@ -348,9 +334,10 @@ def _forget(index: HebbianIndex, arguments: argparse.Namespace) -> _Answer:
     if not arguments.everything and not any(chosen.values()):
         raise ParameterError("give the id of a lesson, --actor, --chunk or --everything")
     if begin := arguments.lesson:
-        fitting = [each.id for each in index.lessons() if each.id.startswith(begin)] or [begin]
-        if len(fitting) > 1:
-            raise ParameterError(f"{len(fitting)} lessons begin with {begin}; give more of the id")
+        fitting = [each.id for each in index.lessons() if each.id.startswith(begin)]
+        if len(fitting) != 1:
+            hint = "give more of the id" if fitting else "hebbgraph lessons lists their ids"
+            raise NotFoundError(f"{len(fitting) or 'no'} lessons begin with {begin}; {hint}")
         chosen["lesson"] = fitting[0]
     number = index.forget(**chosen, everything=arguments.everything, dry_run=arguments.dry_run)
     would = "would be " if arguments.dry_run else ""
@@ -394,7 +381,7 @@ def _export(index: HebbianIndex, arguments: argparse.Namespace) -> _Answer | Non
     partial_file = arguments.file.with_name(f"{arguments.file.name}.part")
     with partial_file.open("w", encoding="utf-8", newline="\n") as out:
         out.writelines(lines)
-    replaced = ", which is replaced" if arguments.file.exists() else ""
+    replaced = " in place of the former file" if arguments.file.exists() else ""
     partial_file.replace(arguments.file)
     line = f"{counted(len(ids), 'chunk')} written to {visible(str(arguments.file))}{replaced}"
     return _Answer({"written": len(ids)}, [line])

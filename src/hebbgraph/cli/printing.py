@@ -21,6 +21,7 @@ from hebbgraph.records import Hit, Lesson, Recall
 _UNSAFE = re.compile(
     "[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )
+_HEADING = re.compile(r"(?m)^#{1,6} +(.*?)[ #:]*$")
 _EXCERPT, _READ = 300, 100_000  # characters shown of a text, and looked at
 _INDENT = "   "
 
@@ -76,7 +77,7 @@ def _words_of(hit: Hit) -> re.Pattern[str]:
 
 def _excerpt(hit: Hit) -> str:
     """Return what holds the most words of the question: from the start of a sentence if it can."""
-    words, text = _words_of(hit), visible(hit.text[:_READ])
+    words, text = _words_of(hit), visible(_HEADING.sub(r"\1:", hit.text[:_READ]))
     starts = [0, *(end.end() for end in re.finditer(r"[.!?]\s", text))]
     starts += [max(word.start() - 100, 0) for word in islice(words.finditer(text), 100)]
     best = max(starts, key=lambda start: len(set(words.findall(text, start, start + _EXCERPT))))
@@ -91,9 +92,9 @@ def lesson_lines(lesson: Lesson, index: HebbianIndex) -> Iterator[str]:
     parts += [lesson.question and f"“{lesson.question}”", lesson.reason, lesson.note]
     yield visible("; ".join(filter(None, parts)))
     for said, ids in (("answered by", lesson.cited), ("wrong:", lesson.rejected)):
-        for id_ in ids:
+        for id_, digest in ids.items():
             name = f"{id_} (deleted)"
-            for chunk in index.get(id_):
+            for chunk in index.get(id_) or index.get(index.ids({"$digest": digest})[:1]):
                 place = f" ({chunk.document_id})" if chunk.document_id else ""
                 name = (chunk.title or chunk.text[:60]) + place
             yield f"{_INDENT}{said} {visible(name)}"

@@ -30,24 +30,26 @@ _MADE = frozenset({
 class IngestReport(AddReport):
     """What reading files did, in chunks and documents.
 
-    ``documents`` were written, ``changed_documents`` of them over former ones; ``skipped`` and
-    ``failed`` give the reason by place, and the files of ``missing`` documents are gone.
+    ``documents`` were written, ``changed_documents`` of them over former ones; ``moved`` are the
+    former places of those whose files moved; ``skipped`` and ``failed`` give the reason by place,
+    and the files of ``missing`` documents are gone.
     """
 
     documents: tuple[str, ...] = ()
     changed_documents: int = 0
     unchanged_documents: int = 0
+    moved: tuple[str, ...] = ()
     skipped: dict[str, str] = Field(default_factory=dict)
     failed: dict[str, str] = Field(default_factory=dict)
     missing: tuple[str, ...] = ()
 
 
 class Found(NamedTuple):
-    """Files and bases by places, reasons by places that are not read, and folders with bases."""
+    """Files and bases by places, why others are not read or failed, and folders with bases."""
 
     files: dict[str, tuple[Path, Path]]
     skipped: dict[str, str]
-    unlisted: dict[str, str]
+    failed: dict[str, str]
     folders: list[tuple[str, Path]]
 
 
@@ -67,7 +69,7 @@ def find_files(paths: Iterable[_Path], base: _Path | None, digests: Iterable[str
             if not reason and found.files.setdefault(place, mine)[0].resolve() != file.resolve():
                 reason = "another file has this place; give a base above both"
             if reason:
-                (found.unlisted if reason.startswith(_UNLISTED) else found.skipped)[place] = reason
+                (found.failed if reason.startswith(_UNLISTED) else found.skipped)[place] = reason
     return found
 
 
@@ -103,7 +105,7 @@ def ingest(
     workers: int | None = None,
     show_progress: Callable[[int, int], object] | None = None,
 ) -> IngestReport:
-    """Read files and folders into an index; a changed file replaces its document.
+    """Read files and folders into an index; a changed or moved file replaces its document.
 
     Parameters
     ----------
@@ -129,41 +131,46 @@ def ingest(
     """
     known = _digests(index)
     found = find_files(paths, base, known.values())
-    skipped, failed, done = dict(found.skipped), dict(found.unlisted), list[str]()
     counts, batch, same = Counter[str](), list[Chunk](), 0
+    done, new = list[str](), dict[str, Path]()
     with Converter(limits) as converter:
         for number, (place, (file, root)) in enumerate(found.files.items(), 1):
             try:
                 data = converter.data(file, place)
-                same += (is_known := known.get(place) == digest_of(data, root))
+                digest = digest_of(data, root)
+                same += (is_known := known.get(place) == digest)
                 is_left = is_known or dry_run
                 chunks = [] if is_left else converter.convert(data, place, root).chunks()
             except (HebbgraphError, ImportError) as error:
                 reason = str(error).removeprefix(f"{place}: ")
-                (skipped if reason.startswith(_NO_FAULT) else failed)[place] = reason
+                (found.skipped if reason.startswith(_NO_FAULT) else found.failed)[place] = reason
                 chunks, is_known = [], True  # what is stored of it stays
             if chunks or (dry_run and not is_known):
                 batch += chunks
                 done.append(place)
+                new[digest] = root
             elif not is_known:
                 counts["deleted"] += index.delete(document_id=place).deleted
-                skipped[place] = "holds no passage"
-            enough = _BATCH * (workers or 1)
-            if len(batch) >= enough or (batch and number == len(found.files)):
+                found.skipped[place] = "holds no passage"
+            if len(batch) >= _BATCH * (workers or 1) or (batch and number == len(found.files)):
                 counts.update(index.refresh(batch, workers=workers).model_dump())
                 batch = []
             if show_progress is not None:
                 show_progress(number, len(found.files))
-    missing = sorted(set(_gone(known, found)))
-    if delete_missing and missing and not dry_run:
-        counts["deleted"] += index.delete(document_id=missing).deleted
+    former = ((place, new.get(known[place])) for place in sorted(known.keys() - found.files.keys()))
+    moved = [place for place, base in former if base and not os.path.lexists(base / place)]
+    missing = sorted(set(_gone(known, found)).difference(moved))
+    gone = moved + (missing if delete_missing else [])
+    if gone and not dry_run:
+        counts["deleted"] += index.delete(document_id=gone).deleted
     return IngestReport(
         **counts,
         documents=tuple(done),
         changed_documents=len(known.keys() & set(done)),
         unchanged_documents=same,
-        skipped=skipped,
-        failed=failed,
+        moved=tuple(moved),
+        skipped=found.skipped,
+        failed=found.failed,
         missing=tuple(missing),
     )
 
@@ -173,7 +180,7 @@ def _gone(digests: dict[str, str], found: Found) -> Iterator[str]:
     for place in digests.keys() - found.files.keys():
         for folder, base in found.folders:
             was_read = _lies_in(place, folder) and digests[place].endswith(mark_of(base))
-            unknown = any(_lies_in(place, closed) for closed in found.unlisted)
+            unknown = any(_lies_in(place, closed) for closed in found.failed)
             if was_read and not unknown and not os.path.lexists(base / place):
                 yield place
 

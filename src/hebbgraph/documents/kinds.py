@@ -118,7 +118,7 @@ def _json(data: bytes, suffix: str) -> Converted:
     try:
         text = json.dumps(json.loads(_decode(data)), ensure_ascii=False, indent=1)
     except (ValueError, RecursionError) as error:
-        raise ConversionError(f"is no JSON: {error}") from error
+        raise ConversionError(f"is not valid JSON: {error}") from error
     return text.replace("\\n", "\n"), ""
 
 

@@ -74,7 +74,11 @@ def digests_of(session: Session, recall: Recall, ids: list[str]) -> dict[str, st
     stored = chunks_by_id(session, missing) if missing else {}
     for id_ in missing:
         if id_ not in stored:
-            raise LessonError(f"{id_!r} is no hit of recall {recall.id}, and no chunk of the index")
+            sql = "SELECT id FROM $chunk WHERE document_id = ? ORDER BY id LIMIT 3"
+            of_document = [row[0] for row in session.rows(sql, id_)]
+            hint = f", but a document, with the chunks {of_document}" if of_document else ""
+            text = f"{id_!r} is no hit of recall {recall.id}, and no chunk of the index{hint}"
+            raise LessonError(text)
         digests[id_] = stored[id_].digest
     return digests
 

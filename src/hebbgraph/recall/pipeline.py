@@ -19,6 +19,7 @@ from hebbgraph.errors import (
     NotFoundError,
     ParameterError,
     brief,
+    check_share,
     check_whole,
 )
 from hebbgraph.formulas.confidence import NOTHING_KNOWN
@@ -312,9 +313,7 @@ def _check_options(
     k: int, min_score: float | None, steps: Sequence[RankStep], recall_id: str | None
 ) -> None:
     check_whole(k, "k", MAX_K)
-    is_number = isinstance(min_score, int | float) and not isinstance(min_score, bool)
-    if min_score is not None and not (is_number and 0 <= min_score <= 1):
-        raise ParameterError(f"min_score is a number from 0 to 1, got {min_score!r}")
+    check_share(min_score, "min_score")
     if not isinstance(steps, Sequence) or not all(hasattr(step, "finish") for step in steps):
         raise ParameterError(f"steps is a list of RankStep objects, got {steps!r:.80}")
     if recall_id is not None:

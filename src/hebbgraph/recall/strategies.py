@@ -232,7 +232,8 @@ def named_strategy(strategy: str | Strategy) -> Strategy:
         return loaded
     known = ", ".join(sorted({Spreading.name, *points}))
     raise ParameterError(
-        f"strategy is one of {known}, or an object with name and rank(request); got {strategy!r}"
+        f"strategy is one of {known}, or an object with name and rank(request); got {strategy!r}; "
+        'those of papers need: pip install "hebbgraph[papers]"'
     )
 
 

@@ -93,7 +93,7 @@ def test_a_document_of_the_same_name_elsewhere_is_asked_about(open_page: Any) ->
 def test_what_failed_says_why(open_page: Any) -> None:
     page = open_page("/documents")
     waiting = choose(page, ("broken.json", "{"), ("empty.md", ""))
-    assert "is no JSON" in waiting.get_by_role("alert").first.inner_text()
+    assert "is not valid JSON" in waiting.get_by_role("alert").first.inner_text()
     assert waiting.get_by_role("alert").nth(1).inner_text() == "empty.md: is empty"
     assert waiting.get_by_role("button", name="Add").count() == 0
     waiting.get_by_role("button", name="Leave out").first.click()
@@ -154,7 +154,7 @@ def test_the_folder_is_read_again(open_page: Any, tmp_path: Path) -> None:
     assert rows(page).count() == 0
     report.get_by_role("button", name="Read 2 files").click()
     report.get_by_text("1 new, 0 changed, 0 as before, 0 gone; 0 passages deleted").wait_for()
-    assert "is no JSON" in report.inner_text()
+    assert "is not valid JSON" in report.inner_text()
     (folder / "broken.json").unlink()
     (folder / "owls.md").unlink()
     (folder / "larks.md").write_text("# Larks\n\nLarks sing at dawn.\n")

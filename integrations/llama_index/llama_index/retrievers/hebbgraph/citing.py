@@ -26,9 +26,17 @@ __all__ = [
     "citing_tool",
 ]
 
+
+def _joined(context_str: str | list[str] = "", **_: Any) -> str:
+    """Return passages as one text; ``simple_summarize`` passes a list."""
+    return context_str if isinstance(context_str, str) else "\n\n".join(context_str)
+
+
 #: A chat engine adds the question itself.
 CHAT_TEMPLATE = f"{CITATION_INSTRUCTION}\n\nPassages:\n\n{{context_str}}\n"
-CITATION_TEMPLATE = PromptTemplate(CHAT_TEMPLATE + "\nQuestion: {query_str}\nAnswer: ")
+CITATION_TEMPLATE = PromptTemplate(
+    CHAT_TEMPLATE + "\nQuestion: {query_str}\nAnswer: ", function_mappings={"context_str": _joined}
+)
 """For the ``text_qa_template`` of an engine, with a CitationFormatter."""
 
 QA_TEMPLATES = {
@@ -40,7 +48,6 @@ QA_TEMPLATES = {
         "improve the answer, and keep the keys that it cites; otherwise repeat it.\nAnswer: "
     ),
 }
-"""For a query engine."""
 
 _NOTHING = "No passage was found. Call this tool again, with a question in other words."
 
@@ -121,10 +128,8 @@ def citing_tool(
     Owls hunt voles.
     """
     if not isinstance(retriever, BaseRetriever):
-        raise ParameterError(
-            f"retriever is a BaseRetriever, got {type(retriever).__name__}; write "
-            "HebbianRetriever(index), or index.as_retriever()"
-        )
+        kind = type(retriever).__name__
+        raise ParameterError(f"retriever is a BaseRetriever, got {kind}; see index.as_retriever()")
     metadata = ToolMetadata(name=name, description=f"{description} {CITATION_INSTRUCTION}")
     return _CitingTool(retriever, metadata, [*node_postprocessors, CitationFormatter(apart=True)])
 

@@ -34,8 +34,7 @@ class CitationLearner(Learner):
     source : HebbianRetriever, HebbianGraphIndex, HebbianVectorStore or HebbianIndex
         Whose index learns. Recalls of another index are left to a learner of its own.
     actor : str or callable, optional
-        In whose name answers are learned: bound by the application, or a function of what the
-        request says. By default the instrument tag ``user_id`` (:mod:`hebbgraph.access`).
+        Who says what answers cite; by default the instrument tag ``user_id``.
     **options
         As for :class:`hebbgraph.citations.Learner`, which also has ``verdict``, ``counts``, ….
 
@@ -88,8 +87,7 @@ class CitationLearner(Learner):
                 setattr(root, name, others + own)
 
     def _is_own(self, index: HebbianIndex) -> bool:
-        own = self._own
-        return index is own or (index._path == own._path and own._path != ":memory:")
+        return index is self._own or index._path == self._own._path != ":memory:"
 
     def _read(self, trace: Trace) -> None:
         """Learn from all that happened below an outermost span."""

@@ -30,7 +30,7 @@ from pydantic import Field, SkipValidation
 
 from hebbgraph import AddReport, HebbianIndex, Recall, Strategy
 from hebbgraph.access import Fields, Namespaces, OpenOptions, fields_of, is_empty, joined, ruled
-from hebbgraph.errors import FilterError, ParameterError, check_whole
+from hebbgraph.errors import FilterError, ParameterError, check_share, check_whole
 from hebbgraph.index.session import in_thread
 from hebbgraph.recall.strategies import RankStep
 from hebbgraph.records.base import MAX_K
@@ -127,6 +127,7 @@ class HebbianRetriever(Closing, BaseRetriever):
         if index is None and path is None:
             raise ParameterError("pass an open HebbianIndex, or path=, such as path='memory.hebb'")
         check_whole(given["similarity_top_k"], "similarity_top_k", MAX_K)
+        check_share(given.get("similarity_cutoff"), "similarity_cutoff")
         opening: Any = {name: given.pop(name) for name in OPENING if name in given}
         of_base = {name: given.pop(name) for name in _OF_BASE if name in given}
         if not isinstance(mine := given.get("vector_index"), VectorStoreIndex | None):

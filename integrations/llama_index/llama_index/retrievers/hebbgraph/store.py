@@ -1,8 +1,4 @@
-"""HebbianVectorStore: an index where LlamaIndex expects a vector store.
-
-LlamaIndex's ``IngestionPipeline`` hands only embedded nodes to its store. So one over a
-:class:`HebbianVectorStore` runs one more step, which gives bare nodes an empty embedding.
-"""
+"""HebbianVectorStore: an index where LlamaIndex expects a vector store."""
 
 from __future__ import annotations
 
@@ -161,7 +157,7 @@ class HebbianVectorStore(Closing, BasePydanticVectorStore):
 
 
 class _MarkBare(TransformComponent):
-    """Gives nodes without an embedding an empty one, which the store ignores."""
+    """Gives bare nodes an empty embedding: a pipeline hands only embedded nodes to its store."""
 
     kind: str = "HebbgraphMarkBare"  # tells it apart in a pipeline's cache
 
