@@ -81,16 +81,16 @@ def make_hits(request: Request, ranking: Ranking, min_score: float | None) -> tu
     )
     keys = request.snapshot.keys(tag for kind, tag in nodes if kind == "tag")
     rows = np.array(list(scores), np.int64)
-    spelled = _spelled(request)
-    holds = {word: request.question.search.holds(word, rows) for word in spelled}
+    typed = spelled(request)
+    holds = {word: request.question.search.holds(word, rows) for word in typed}
     evidence = request.searched
     hits = []
     for at, (row, score) in enumerate(scores.items()):
         if (chunk := chunks.get(row)) is None:
             raise DamagedIndexError("a posting names a chunk that is not there; call rebuild()")
         words, vectors = (None, None) if evidence is None else evidence.parts(row)
-        has = dict.fromkeys(token for word, token in spelled.items() if holds[word][at])
-        lacks = dict.fromkeys(token for token in spelled.values() if token not in has)
+        has = dict.fromkeys(token for word, token in typed.items() if holds[word][at])
+        lacks = dict.fromkeys(token for token in typed.values() if token not in has)
         hits.append(
             Hit.model_construct(
                 id=chunk.id,
@@ -113,7 +113,7 @@ def make_hits(request: Request, ranking: Ranking, min_score: float | None) -> tu
     return tuple(hits)
 
 
-def _spelled(request: Request) -> dict[str, str]:
+def spelled(request: Request) -> dict[str, str]:
     """Return the words of the question, each as it was typed."""
     language, text = request.settings.language, request.question.text
     typed = {fold(word): word for word in re.findall(r"\w+", text.lower())}

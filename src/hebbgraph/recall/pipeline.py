@@ -24,7 +24,7 @@ from hebbgraph.errors import (
 )
 from hebbgraph.formulas.confidence import NOTHING_KNOWN
 from hebbgraph.protocols import Embedder, Tagger
-from hebbgraph.recall.hits import cut, filled_up, make_hits, numbered, where_callable
+from hebbgraph.recall.hits import cut, filled_up, make_hits, numbered, spelled, where_callable
 from hebbgraph.recall.question import read_question
 from hebbgraph.recall.snapshot import Snapshot
 from hebbgraph.recall.strategies import Ranking, RankStep, Request, Strategy, named_strategy
@@ -42,6 +42,7 @@ Where: TypeAlias = Mapping[str, Any] | Callable[[Chunk], bool] | None
 _LARGE_SCORE = 1e100
 _NOTHING = "nothing known: the index seems to hold nothing about this question"
 _TOO_SHORT = "too short: the question names nothing to search for; ask what it is about, too"
+_SLIP = "no chunk holds {!r}; words that begin with {!r} were searched for in its place"
 _NONE_PASSES = "no chunk passes the filter"
 _NO_EMBEDDER = "vector search is off: the index has vectors, but was opened without the embedder"
 _NO_VECTORS = "vector search is off: no chunk has a vector; add chunks with an embedder"
@@ -281,6 +282,9 @@ class RecallVerbs:
     def _notes(self, request: Request, ranking: Ranking, misfits: list[str]) -> list[str]:
         session, notes = request.snapshot.session, list(ranking.notes)
         question = request.question
+        if question.slips:
+            typed = spelled(request)
+            notes += (_SLIP.format(typed[word], near) for word, near in question.slips.items())
         if question.vector is None and question.seeds is None and request.snapshot.counts.vectors:
             notes.append(_NO_EMBEDDER)
         if question.vector is not None and not request.snapshot.counts.vectors:

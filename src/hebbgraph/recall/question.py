@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from hebbgraph.recall.snapshot import Snapshot
 from hebbgraph.recall.words import WordSearch
 from hebbgraph.records import Cue
-from hebbgraph.store.terms import Term
+from hebbgraph.store.terms import Term, find_terms
 from hebbgraph.terms import TermKind
 from hebbgraph.text.compounds import compounds
 from hebbgraph.text.context import STEMMED, label
 from hebbgraph.text.matching import Phrases, possible_phrases
-from hebbgraph.text.query import LIGHT, query_terms, subject
+from hebbgraph.text.query import LIGHT, one_slip_away, query_terms, subject
 from hebbgraph.text.shapes import languages_of
 from hebbgraph.text.syllables import is_syllabic, syllabic_terms
 from hebbgraph.text.tokens import AUTO, WORD_LISTS, display, lexical_terms, tokenize
@@ -36,6 +36,8 @@ _CAPITAL = re.compile(r"(?<=[^\W\d_A-Z] )[A-Z]\w*")
 #: A language of fewer than one in this many chunks is looked up for questions in it only: stems of
 #: one language are words of another.
 _FEW = 50
+#: From so many letters on, an unknown word may be a slip for a known one.
+_LONG = 5
 #: Umlauts that are written out ("Schlueter"), but not "ue" in "neue" or "Quelle"; and back.
 _UMLAUT = re.compile("(?<![aeiouq])([aou])e")
 _WRITTEN = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ø": "oe", "å": "aa"})
@@ -49,7 +51,8 @@ class Question:
     ``words`` are searched for by ``search``, with weights: 1, more if a word recurs in other
     sentences. ``trust`` tells by term id how far each cue is trusted to name what the question is
     about, in [0, 1]. ``vector`` is the embedding, of unit length; ``seeds``, scores by row, are
-    results of the caller's own search in place of vector search; ``subject``, what it is about.
+    results of the caller's own search in place of vector search; ``subject``, what it is about;
+    ``slips``, unknown words and the known ones that are searched for in their place.
     """
 
     text: str
@@ -61,6 +64,7 @@ class Question:
     vector: NDArray[np.float32] | None
     seeds: dict[int, float] | None
     subject: str
+    slips: Mapping[str, str]
 
     @property
     def says_nothing(self) -> bool:
@@ -96,6 +100,10 @@ def read_question(
     words = query_terms(text, language)
     forms = _forms(snapshot, tokens, text, language)
     search = WordSearch(snapshot, words, forms)
+    slips = _slips(snapshot, search, lexical_terms(tokens, language))
+    if slips:
+        forms |= {word: {near} for word, near in slips.items()}
+        search = WordSearch(snapshot, words, forms)
     if is_syllabic(text):
         words = _known_marks(text, search, language)
     elif not text.isascii():
@@ -113,7 +121,7 @@ def read_question(
     for tag in tags:
         cues += _cues(snapshot, tokenize(tag))
     cues = list({cue.id: cue for cue in cues}.values())
-    return Question(text, words, search, cues, trust, frequencies, vector, seeds, about)
+    return Question(text, words, search, cues, trust, frequencies, vector, seeds, about, slips)
 
 
 def _cues(snapshot: Snapshot, tokens: Sequence[str]) -> list[Term]:
@@ -177,6 +185,25 @@ def _forms(snapshot: Snapshot, tokens: list[str], text: str, language: str) -> d
                 if other != term:
                     forms.setdefault(term, set()).add(other)
     return forms
+
+
+def _slips(snapshot: Snapshot, search: WordSearch, terms: Iterable[str]) -> dict[str, str]:
+    """Return words that no chunk holds, each with the most frequent word one slip away."""
+
+    def read(words: list[str]) -> dict[str, str]:
+        near = {word: one_slip_away(word) for word in words}
+        found = find_terms(snapshot.session, TermKind.WORD, list(set().union(*near.values())))
+        df = {key: term.df for key, term in found.items() if term.df}
+        ranked = {word: sorted((df[k], k) for k in keys & df.keys()) for word, keys in near.items()}
+        return {word: keys[-1][1] if keys else "" for word, keys in ranked.items()}
+
+    unknown = [
+        word
+        for word in dict.fromkeys(terms)
+        if word in search.weights and len(word) >= _LONG and not search.frequency(word)
+    ]
+    near = snapshot.cache.known("slips", unknown, read, 200)
+    return {word: other for word, other in near.items() if other}
 
 
 def _known_pairs(terms: Sequence[str], search: WordSearch) -> dict[str, float]:

@@ -87,6 +87,33 @@ def is_exact(term: str) -> bool:
     return is_code(term) or (len(term) > 4 and term.isdecimal())
 
 
+_ALPHABETS = (
+    "abcdefghijklmnopqrstuvwxyz",
+    "абвгдежзийклмнопрстуфхцчшщъыьэюя",
+    "αβγδεζηθικλμνξοπρστυφχψω",
+)
+
+
+def one_slip_away(word: str) -> set[str]:
+    """Return what a word is if a letter is left out, added, wrong or swapped with the next one.
+
+    The first letter is seldom wrong, and counts as right. Of a word with other characters than the
+    letters of one alphabet (Latin, Cyrillic, Greek), there are none.
+
+    >>> "heron" in one_slip_away("herron"), "brigde" in one_slip_away("bridge")
+    (True, True)
+    """
+    letters = next((alphabet for alphabet in _ALPHABETS if set(word) <= set(alphabet)), "")
+    near: set[str] = set()
+    for at in range(1, len(word) + 1) if letters else ():
+        before, after = word[:at], word[at:]
+        near.add(before + after[1:])
+        near.add(before + after[1:2] + after[:1] + after[2:])
+        near.update(before + letter + after for letter in letters)
+        near.update(before + letter + after[1:] for letter in letters)
+    return near - {word}
+
+
 def query_terms(query: str, language: str, *, limit: int = 512) -> dict[str, float]:
     """Return the first terms of a query and their weights, without function words.
 
