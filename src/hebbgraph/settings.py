@@ -21,9 +21,6 @@ class Settings(BaseModel):
         *Build.* The Snowball stemmer for words in Latin script; other scripts have their own. By
         default, ``"auto"``, each text is stemmed in its own language. ``"none"`` turns stemming
         off.
-    text_tags : bool
-        *Build.* If False, a chunk's text proposes no tags: it has only its titles and the tags
-        from callers and taggers.
     search_metadata : tuple of str
         *Build.* Metadata fields whose words are searched with the text: headings, subject,
         summary, keywords, questions and the file name. ``()`` for none.
@@ -57,10 +54,9 @@ class Settings(BaseModel):
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
-    BUILD: ClassVar = ("language", "text_tags", "search_metadata", "edges", "quorum")
+    BUILD: ClassVar = ("language", "search_metadata", "edges", "quorum")
 
     language: str = AUTO
-    text_tags: bool = True
     search_metadata: tuple[str, ...] = SEARCHED_FIELDS
     edges: tuple[str, ...] = ()
     stop_tags: tuple[str, ...] = ()

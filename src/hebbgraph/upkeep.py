@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 from pydantic import JsonValue
 
-from hebbgraph.arrays import IntArray
 from hebbgraph.ingest.prepare import prepare
 from hebbgraph.ingest.tagging import complete, is_complete
 from hebbgraph.ingest.writing import write_derived
@@ -71,17 +70,16 @@ def problems(session: Session, settings: Settings, fresh: Session) -> list[str]:
 
 def _differences(session: Session, fresh: Session) -> Iterator[tuple[str, object]]:
     """Yield what differs, and where."""
-    size = int(session.rows("SELECT coalesce(max(id), 0) FROM $term")[0][0]) + 1
-    same = np.full(size, -1, np.int64)  # the fresh id of each term
-    made = dict(_terms_of(fresh))
-    for term, (id_, *held) in _terms_of(session):
-        same[id_], *new = made.pop(term, (-1, None, None))
+    made, terms = dict(_terms_of(fresh)), dict(_terms_of(session))
+    here = _chunks_of(session, {id_: term for term, (id_, *_) in terms.items()})
+    there = _chunks_of(fresh, {id_: term for term, (id_, *_) in made.items()})
+    for term, (_, *held) in terms.items():
+        _, *new = made.pop(term, (0, None, None))
         for what, part, other in zip(_OF_TERMS, held, new, strict=True):
             if part != other:
                 yield what, term[1]
     for _, key in made:
         yield from ((what, key) for what in _OF_TERMS)
-    here, there = _chunks_of(session, same), _chunks_of(fresh, None)
     for (row, *held), (_, *new) in zip(here, there, strict=True):
         for what, part, other in zip(_OF_CHUNKS, held, new, strict=True):
             if part != other:
@@ -106,8 +104,10 @@ def _terms_of(session: Session) -> Iterator[tuple[tuple[int, str], tuple[int, ob
             yield (kind, key), (id_, counts, hash(postings.get(id_)))
 
 
-def _chunks_of(session: Session, same: IntArray | None) -> Iterator[tuple[object, ...]]:
-    """Yield row, length, proposals, words, tags and facts of each chunk, with fresh term ids."""
+def _chunks_of(
+    session: Session, terms: Mapping[int, tuple[int, str]]
+) -> Iterator[tuple[object, ...]]:
+    """Yield row, length, proposals, words, tags and facts of each chunk."""
     for page in pages(session, _HELD, _PAGE):
         facts: dict[int, Counter[tuple[object, ...]]] = {}
         sql = "SELECT row, key, number, string FROM $fact WHERE row = ANY(?)"
@@ -119,16 +119,11 @@ def _chunks_of(session: Session, same: IntArray | None) -> Iterator[tuple[object
             yield (
                 row,
                 length,
-                sorted(zip(_mapped(phrases, same), codes.tolist(), strict=True)),
-                sorted(_mapped(unpack_words(words or b""), same)),
-                sorted(zip(_mapped(tags, same), roles.tolist(), strict=True)),
+                sorted((terms.get(id_, ()), n) for id_, n in zip(phrases, codes, strict=True)),
+                sorted(terms.get(id_, ()) for id_ in unpack_words(words or b"")),
+                sorted((terms.get(id_, ()), n) for id_, n in zip(tags, roles, strict=True)),
                 facts.get(row),
             )
-
-
-def _mapped(terms: IntArray, same: IntArray | None) -> list[int]:
-    found: list[int] = (terms if same is None else same[np.minimum(terms, len(same) - 1)]).tolist()
-    return found
 
 
 def _miscounted(session: Session) -> Iterator[str]:

@@ -67,13 +67,12 @@ def prepare(chunk: Chunk, tagged: Iterable[str] | None, settings: Settings) -> P
     spoken = languages_of(chain.from_iterable(tokens), both)
     words, length = text_words(tokens, both, settings.language, spoken)
     given = [*chunk.tags, *(tagged or ())]
-    by_kind = proposals(text if settings.text_tags else "", chunk.title, given, spoken)
+    by_kind = proposals(text, chunk.title, given, spoken)
     for kind, keys in zip(("title", "given"), named_by_links(chunk), strict=True):
         by_kind.setdefault(kind, []).extend(keys)
     proposed = [
         (key, _PROPOSED_AS.get(kind, ProposedAs.OTHER))
         for kind, keys in by_kind.items()
-        if settings.text_tags or kind in ("title", "given")
         for key in dict.fromkeys(keys)
     ]
     kept = None if tagged is None else tuple(dict.fromkeys(tagged))

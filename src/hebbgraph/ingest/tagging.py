@@ -77,12 +77,12 @@ def complete(
 
     The second value is for the next call.
     """
-    candidates = _note_changes(session, settings)
+    _note_changes(session, settings)
     rows = [row for (row,) in session.rows("SELECT row FROM $pending ORDER BY row LIMIT ?", limit)]
     if rows:
         if vocabulary is None or vocabulary.changes != session.meta.get("changes"):
             vocabulary = Vocabulary(session, settings.language, whole=len(rows) >= _MANY)
-        _match(session, settings, vocabulary, rows, candidates)
+        _match(session, settings, vocabulary, rows)
         session.run("DELETE FROM $pending WHERE row = ANY(?)", rows)
     left = int(session.rows("SELECT count(*) FROM $pending")[0][0])
     write_counts(session, read_counts(session))
@@ -95,33 +95,30 @@ def complete(
 # -- from changed terms to chunks -------------------------------------------------------------
 
 
-def _note_changes(session: Session, settings: Settings) -> dict[int, set[str]]:
-    """Turn changed terms into pending chunks; return, by chunk, new phrases that it may contain."""
+def _note_changes(session: Session, settings: Settings) -> None:
+    """Turn changed terms into pending chunks."""
     changed = [term for (term,) in session.rows("SELECT term FROM $changed")]
     if not changed:
-        return {}
+        return
     session.run("DELETE FROM $changed")
-    pending = {row for (row,) in session.rows("SELECT row FROM $pending")}
-    if len(pending) == int(session.meta.get("chunks", 0)):
-        return {}
+    ((pending,),) = session.rows("SELECT count(*) FROM $pending")
+    if pending == int(session.meta.get("chunks", 0)):
+        return
     terms = terms_by_id(session, changed)
     tags = {id_: term for id_, term in terms.items() if term.kind == TermKind.TAG}
-    certain = _holders(session, tags)
-    certain |= _chunks_of_words(
+    touched = _holders(session, tags)
+    touched |= _chunks_of_words(
         session, [term for term in terms.values() if term.kind == TermKind.WORD], settings
     )
     known, language = [term for term in tags.values() if term.is_known], settings.language
     every = _common_words(session) if known else frozenset()
     matched = [term for term in known if _is_matched(term.key, every, language)]
-    candidates: dict[int, set[str]] = {}
-    for key, rows in _containing(session, matched, language):
-        for row in set(rows.tolist()) - certain - pending:
-            candidates.setdefault(row, set()).add(key)
+    for rows in _containing(session, matched, language):
+        touched.update(rows.tolist())
     session.many(
         "INSERT INTO $pending(row) VALUES (?) ON CONFLICT DO NOTHING",
-        ((row,) for row in certain | candidates.keys()),
+        ((row,) for row in touched),
     )
-    return candidates
 
 
 def _holders(session: Session, terms: Collection[int]) -> set[int]:
@@ -149,10 +146,8 @@ def _chunks_of_words(session: Session, words: Iterable[Term], settings: Settings
     return found | _holders(session, left)
 
 
-def _containing(
-    session: Session, phrases: Iterable[Term], language: str
-) -> Iterable[tuple[str, IntArray]]:
-    """Yield each phrase with the chunks that hold its rarest words."""
+def _containing(session: Session, phrases: Iterable[Term], language: str) -> Iterable[IntArray]:
+    """Yield for each phrase the chunks that hold its rarest words."""
     words = {phrase.key: _words_of(phrase.key, language) for phrase in phrases}
     distinct = {word for some in words.values() for word in some}
     terms = find_terms(session, TermKind.WORD, distinct)
@@ -165,9 +160,9 @@ def _containing(
             for key in part
         }
         postings = read_postings(session, {term.id for few in wanted.values() for term in few})
-        for key, few in wanted.items():
+        for few in wanted.values():
             if few:
-                yield key, reduce(np.intersect1d, (postings[term.id].rows for term in few))
+                yield reduce(np.intersect1d, (postings[term.id].rows for term in few))
 
 
 # -- matching ---------------------------------------------------------------------------------
@@ -182,23 +177,13 @@ class _Text(NamedTuple):
     links: list[Link]
 
 
-def _match(
-    session: Session,
-    settings: Settings,
-    vocabulary: Vocabulary,
-    rows: list[int],
-    candidates: dict[int, set[str]],
-) -> None:
-    """Match chunks again, of ``candidates`` those that contain one of their phrases."""
+def _match(session: Session, settings: Settings, vocabulary: Vocabulary, rows: list[int]) -> None:
+    """Match chunks again."""
     lost: list[tuple[int, int]] = []
     changed: list[tuple[int, int, int]] = []
     gained: list[int] = []
     for part in portions(rows, _PAGE):
-        texts = [
-            text
-            for text in _texts(session, settings, part)
-            if text.row not in candidates or _contains(text.tokens, candidates[text.row])
-        ]
+        texts = _texts(session, settings, part)
         tags = _tags(session, vocabulary, texts)
         wanted = [text.row for text in texts]
         before = dict(session.rows("SELECT row, tags FROM $held WHERE row = ANY(?)", wanted))
@@ -269,11 +254,6 @@ def _places(session: Session, texts: list[_Text]) -> dict[tuple[int, str], int]:
         for key, term in number_terms(session, kind, keys).items():
             places[int(kind), key] = term
     return places
-
-
-def _contains(tokens: str, phrases: Iterable[str]) -> bool:
-    lines = [f" {line} " for line in tokens.split("\n")]
-    return any(f" {phrase} " in line for phrase in phrases for line in lines)
 
 
 # -- the vocabulary -------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from itertools import islice
 from hebbgraph.text.characters import fold
 from hebbgraph.text.names import NAME_SPAN, UNIT_KEYS, Kind, add_names
 from hebbgraph.text.salience import spaced_terms, unspaced_names, unspaced_terms
-from hebbgraph.text.shapes import ShapedText, is_english, shape_text
+from hebbgraph.text.shapes import ShapedText, shape_text
 from hebbgraph.text.syllables import SYLLABIC
 from hebbgraph.text.tokens import WORD_LISTS, phrase_key, word_set, word_sets
 
@@ -88,7 +88,7 @@ def proposals(
         for term in unspaced_terms(text):
             kinds.setdefault(UNIT_KEYS[term], "term")
     if n_names_in_text < FEW_NAMES or language == "german":
-        known = "" if language == "english" and not is_english(shaped.units) else language
+        known = language if language in spoken else ""
         for term, count in spaced_terms(shaped.units, shaped.shape, known).items():
             # A chunk repeats what it is about; one mention of one word says little.
             kind: Kind = "term"

@@ -42,9 +42,7 @@ _HEADING_CHARACTERS = 60
 _ABBREVIATIONS, _LABELS = word_set("abbreviations"), word_set("labels")
 _OPENERS = frozenset(("will", "us", "it", "who"))
 
-_MARKERS = word_set("markers")
 _SAMPLE = 200  # tokens by which a text tells its language
-_MIN_MARKERS = 3  # a text with this many distinct markers is English
 _WORDS_PER_MARKER = 20
 
 # A word without inner breaks, between punctuation that does not change how it is analysed.
@@ -234,12 +232,6 @@ def _is_abbreviation(core: str, unit: str) -> bool:
 
 
 _ANALYSERS: dict[str, _Analyser] = {}
-
-
-def is_english(units: list[str]) -> bool:
-    """Return whether a text has function words of English: one if short, else up to three."""
-    enough = min(_MIN_MARKERS, 1 + len(units) // _WORDS_PER_MARKER)
-    return len(_MARKERS.intersection(units)) >= enough
 
 
 _LISTS = [*STOP_WORDS.items(), *WORD_LISTS["letters"].items()]
