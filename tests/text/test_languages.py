@@ -11,6 +11,22 @@ from hebbgraph.text.tokens import AUTO
 
 # Of each language: passages by id, and questions with the id of the passage that must be first.
 TABLE = {
+    "vietnamese": (
+        {
+            "market": "Chợ nổi Cái Răng họp từ năm giờ sáng đến chín giờ.",
+            "soup": "Phở bò được nấu từ xương ống ninh trong mười hai giờ.",
+            "school": "Trường học đóng cửa vào ngày Quốc khánh.",
+            "bus": "Ve xe buyt gia bay nghin dong mot luot.",
+            "egret": "Con cò trắng đậu trên cánh đồng.",
+        },
+        {
+            "Chợ nổi họp lúc mấy giờ?": "market",
+            "Nấu phở bò mất bao lâu?": "soup",
+            "Khi nào trường học đóng cửa?": "school",
+            "Giá vé xe buýt là bao nhiêu?": "bus",
+            "co dau o dau": "egret",
+        },
+    ),
     "korean": (
         {
             "library": "도서관은 월요일마다 문을 닫고 화요일에 다시 연다.",

@@ -20,15 +20,13 @@ from hebbgraph.text.context import STEMMED, label
 from hebbgraph.text.matching import Phrases, possible_phrases
 from hebbgraph.text.query import LIGHT, one_slip_away, query_terms, subject
 from hebbgraph.text.shapes import languages_of
-from hebbgraph.text.syllables import is_syllabic, syllabic_terms
+from hebbgraph.text.syllables import is_syllabic
 from hebbgraph.text.tokens import AUTO, WORD_LISTS, display, lexical_terms, tokenize
 
 #: Chunks without any of the words, added to the count: in a handful of chunks, no word is rare.
 _UNSEEN = 100
 #: The share of the rarest word's rarity that a cue's words need to be trusted at all, and fully.
 _LEAST_SHARE, _FULL_SHARE = 0.5, 0.9
-#: The weight of a syllable without the marks that the question has.
-_BARE = 0.1
 #: The weight of a whole and of its parts, if the question has the parts as words: three like two.
 _BESIDE = 2 / 3
 #: A word that the question itself writes as a name, not where a sentence begins.
@@ -104,9 +102,7 @@ def read_question(
     if slips:
         forms |= {word: {near} for word, near in slips.items()}
         search = WordSearch(snapshot, words, forms)
-    if is_syllabic(text):
-        words = _known_marks(text, search, language)
-    elif not text.isascii():
+    if not (text.isascii() or is_syllabic(text)):
         words = _known_pairs(lexical_terms(tokens, language), search)
     if words is not search.weights:
         search = WordSearch(snapshot, words, forms)
@@ -242,18 +238,3 @@ def weigh_compounds(
             for word in wholes:
                 words.pop(word, None)
                 frequencies.pop(word, None)
-
-
-def _known_marks(text: str, search: WordSearch, language: str) -> dict[str, float]:
-    """Drop words with diacritics that no chunk holds, unless none is held."""
-    marked = set(syllabic_terms(text))
-    unknown = {word for word in marked if not search.frequency(word)}
-    bare: set[str] = set()
-    if len(unknown) < len(marked):
-        spelt = " ".join(word for word in text.split() if not word.isascii())
-        bare.update(lexical_terms(tokenize(spelt), language))
-    return {
-        word: _BARE * weight if word in bare else weight
-        for word, weight in search.weights.items()
-        if word not in unknown
-    }
