@@ -81,3 +81,14 @@ def test_a_slip_is_no_longer_one_when_a_chunk_holds_the_word(index):
         assert own.recall("Herron", k=1)[0].id == "name"
         own.delete("name")
         assert own.recall("Herron", k=1)[0].id == "heron"
+
+
+def test_nothing_known_is_not_said_of_what_a_lesson_raised():
+    with HebbianIndex.open(":memory:") as own:
+        own.add({"id": id_, "text": text} for id_, text in PASSAGES.items())
+        asked = own.recall("Where do boats go when winter comes?", k=3)
+        assert any(note.startswith("nothing known") for note in asked.notes)
+        own.reinforce(asked, cited=["kayak"], actor="ann")
+        again = own.recall("Where do boats lie in winter?", k=3)
+        assert again[0].id == "kayak"
+        assert not any(note.startswith("nothing known") for note in again.notes)

@@ -156,7 +156,7 @@ class RecallVerbs:
             )
             ranking = self._ranked(request, options)
             hits = make_hits(request, ranking, options.min_score)
-            notes += self._notes(request, ranking, misfits)
+            notes += self._notes(request, ranking, misfits, hits)
         asked, snapshot = request.question, request.snapshot
         recall = Recall.model_construct(
             id=options.id,
@@ -279,7 +279,9 @@ class RecallVerbs:
             search = self._vectors.search(session)
         return Request(snapshot, asked, self.settings, n_ranked, passing, search), misfits
 
-    def _notes(self, request: Request, ranking: Ranking, misfits: list[str]) -> list[str]:
+    def _notes(
+        self, request: Request, ranking: Ranking, misfits: list[str], hits: Sequence[Hit]
+    ) -> list[str]:
         session, notes = request.snapshot.session, list(ranking.notes)
         question = request.question
         if question.slips:
@@ -290,10 +292,11 @@ class RecallVerbs:
         if question.vector is not None and not request.snapshot.counts.vectors:
             notes.append(_NO_VECTORS)
         allowed = request.allowed
+        unsure = ranking.confidence is not None and ranking.confidence < NOTHING_KNOWN
         if allowed is not None and not allowed.count(request.snapshot.n_chunks):
             notes.append(_NONE_PASSES)
             notes += (f"no chunk has a field {field!r}" for field in misfits)
-        elif ranking.confidence is not None and ranking.confidence < NOTHING_KNOWN:
+        elif unsure and not any(hit.score > hit.untaught + 1e-6 for hit in hits[:1]):  # learned
             notes.append(_TOO_SHORT if question.says_nothing else _NOTHING)
         if session.meta.get("open_tags", "0") != "0":
             notes.append(_OPEN_TAGS)

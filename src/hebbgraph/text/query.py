@@ -97,8 +97,7 @@ _ALPHABETS = (
 def one_slip_away(word: str) -> set[str]:
     """Return what a word is if a letter is left out, added, wrong or swapped with the next one.
 
-    The first letter is seldom wrong, and counts as right. Of a word with other characters than the
-    letters of one alphabet (Latin, Cyrillic, Greek), there are none.
+    The first letter counts as right; a word has letters of one alphabet, or there are none.
 
     >>> "heron" in one_slip_away("herron"), "brigde" in one_slip_away("bridge")
     (True, True)
