@@ -95,7 +95,6 @@ def naive_spread(
                         share = f(c) / (p.title_salience * entitled + mentioning + p.leak)
                         unnamed = share * (1.0 - max(named_by)) * ahead_plain
                         trusted[c] += share * ahead_trusted
-                        plain[c] += unnamed
                         credit[c] += counts * p.mention_credit * share * ahead_trusted
                         credit[c] += counts * p.plain_mention_credit * unnamed
         return trusted, plain

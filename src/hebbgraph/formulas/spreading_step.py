@@ -53,8 +53,7 @@ class SpreadingParameters:
     leak: float = 1.0
     #: Share of the mass arriving by co-mention that counts for the score; all of it flows on.
     mention_credit: float = 0.6
-    #: The same of mass that no title vouches for, which co-mentions pass on as far as the question
-    #: names none.
+    #: The same of other mass, as far as the question names no title; it stays there.
     plain_mention_credit: float = 0.1
     #: Share of the arriving mass that counts for the score if the question names no chunk's title:
     #: then direct search alone chose where to start, and may be unsure.
@@ -260,9 +259,7 @@ def _passed_on(
     np.add(passed[TRUSTED], passed[PLAIN], out=passed[CREDIT])
     if unnamed is not None:
         trusted, plain = mass[:, MENTIONED] / ahead
-        plain *= unnamed
         passed[TRUSTED, MENTIONED] += trusted
-        passed[PLAIN, MENTIONED] += plain
-        credit = p.mention_credit * trusted + p.plain_mention_credit * plain
+        credit = p.mention_credit * trusted + p.plain_mention_credit * unnamed * plain
         passed[CREDIT, MENTIONED] += credit
     return passed

@@ -133,9 +133,9 @@ def pages(session: Session, sql: str, size: int) -> Iterator[list[tuple[Any, ...
 
 # ``{id}`` is a column that numbers rows and never reuses a number, ``{blob}`` bytes, ``{number}`` a
 # whole number or fraction, kept exactly, ``{exact}`` text that compares byte by byte.
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 #: The rules by which texts become terms. Increase it with each rule that changes.
-TEXT_VERSION = 2
+TEXT_VERSION = 3
 #: Characters of a text in metadata. Longer ones are not indexed: PostgreSQL cannot.
 LONG = 300
 
