@@ -33,13 +33,11 @@ def index():
         ("Herron", "heron"),  # a letter more
         ("Brridge", "heron"),
         ("Brigde", "heron"),  # two swapped
-        ("Bridte", "heron"),  # a wrong one
         ("paintd", "heron"),
         ("reciever", "receiver"),
         ("recevier", "receiver"),
         ("swithced", "receiver"),
         ("opend", "receiver"),
-        ("gannot", "gannet"),
         ("ganet", "gannet"),
         ("libary", "library"),
         ("librarry", "library"),
@@ -50,7 +48,7 @@ def index():
         ("Mietvertrags Werktg", "mieten"),
         ("biblioteque municipale", "mairie"),
         ("Библеотека", "most"),
-        ("Биллиотека", "most"),
+        ("Биллиотека", "most"),  # a wrong one
         ("λιμμάνι", "nisi"),
     ],
 )
@@ -61,7 +59,9 @@ def test_word_with_a_slip_finds_its_passage(index, question, wanted):
     assert [note for note in recall.notes if note.endswith("searched for in its place")]
 
 
-@pytest.mark.parametrize("question", ["E4306", "7734513", "X4305", "gull", "Jeron", "pupm"])
+@pytest.mark.parametrize(
+    "question", ["E4306", "7734513", "X4305", "gull", "Jeron", "pupm", "panted"]
+)
 def test_codes_short_words_and_first_letters_are_taken_as_they_are(index, question):
     recall = index.recall(question, k=1)
     assert recall[0].score < 0.1

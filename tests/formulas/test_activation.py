@@ -19,7 +19,6 @@ ONE_STEP = SpreadingParameters(
     title_salience=32.0,
     leak=1.0,
     mention_credit=0.6,
-    plain_mention_credit=0.0,
     unnamed_credit=1.0,
     evidence_power=4.0,
     half_saturation=0.04,
@@ -110,13 +109,11 @@ def test_a_shared_title_says_less_about_each_chunk() -> None:
     assert credit(activation, 0) == pytest.approx(0.4 * 16 / (16 + 16 + 1) / 2)
 
 
-def test_little_of_what_co_mentions_pass_on_counts_unless_a_title_is_named() -> None:
+def test_only_trusted_mass_uses_co_mentions() -> None:
     view = ArrayView([[0, 1], [1]], titles=[{0}, set()])
     direct = evidence({0: 1.0}, elsewhere=0.5)
-    parameters = replace(ONE_STEP, plain_mention_credit=0.1)
-    unnamed = spread(view, cues(), direct, parameters=parameters)
-    assert credit(unnamed, 1) == pytest.approx(0.1 * 0.5 / (0.5 + 1.0 + 1.0))
-    named = spread(view, cues(0), direct, parameters=parameters)
+    assert spread(view, cues(), direct, parameters=ONE_STEP).chunks.tolist() == [0]
+    named = spread(view, cues(0), direct, parameters=ONE_STEP)
     on_tag_1 = 0.6 + 0.4 * 32 / 33
     assert credit(named, 1) == pytest.approx(0.6 * on_tag_1 * 0.5 / (0.5 + 1.0 + 1.0))
 

@@ -59,7 +59,6 @@ def cases(draw: st.DrawFn):
             n_steps=draw(st.integers(0, 3)),
             unnamed_credit=draw(st.sampled_from([0.0, 0.6, 1.0])),
             mention_credit=draw(st.sampled_from([0.0, 0.6, 1.0])),
-            plain_mention_credit=draw(st.sampled_from([0.0, 0.1, 1.0])),
             hub_floor=draw(st.sampled_from([3, 20])),
             hub_share=0.0,
             tags_per_chunk=draw(st.sampled_from([1, 2, 16])),

@@ -93,10 +93,8 @@ def naive_spread(
                     credit[c] += counts * share * (back_trusted + back_plain)
                     if to_mentions:
                         share = f(c) / (p.title_salience * entitled + mentioning + p.leak)
-                        unnamed = share * (1.0 - max(named_by)) * ahead_plain
                         trusted[c] += share * ahead_trusted
                         credit[c] += counts * p.mention_credit * share * ahead_trusted
-                        credit[c] += counts * p.plain_mention_credit * unnamed
         return trusted, plain
 
     # Layer 0.

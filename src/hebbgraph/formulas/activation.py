@@ -24,10 +24,10 @@ title to title, since chunks under one heading are no evidence for each other. I
 title, a link passes 1/n of the mass to each; if the title is an ordinary word ("Print"), only the
 share of the mass that its keyphraseness says (:class:`hebbgraph.recall.snapshot.Snapshot`).
 
-*Mass.* Mass is **trusted** once it has been on a chunk whose title the query names. Only trusted
-mass travels over co-mentions; other mass would count again what word search has counted, and drown
-direct evidence. So if a query names what some chunk is about, its activation travels freely;
-otherwise it follows links, and a tenth of it counts on chunks that share a tag. A title is
+*Mass.* Mass is **trusted** once it has been on a chunk whose title the query names. Only
+trusted mass uses co-mentions; for other mass they would count again what word search has counted,
+and drown direct evidence. So if a query names what some chunk is about, its activation travels
+freely; otherwise it follows links only, and without links the direct ranking stands. A title is
 trusted as far as its words are rare in the query. If the query names no title, arriving mass
 counts less for the score, and the less the less sure search is that the texts speak of the query.
 

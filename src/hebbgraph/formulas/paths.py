@@ -81,7 +81,6 @@ class Layer:
         """Sum the flows by receiver: ``reached[position]`` are their chunks, distinct ascending."""
         n, at = len(reached), position
         mass = flows.trusted + flows.plain
-        mass = np.where(mass > 0, mass, flows.credit)  # what counts, but does not flow on
         flowing = mass > 0
         if not flowing.all():  # edges without mass are dropped
             flows = Flows._make(column[flowing] for column in flows)
@@ -89,7 +88,7 @@ class Layer:
         trusted = sum_by(at, flows.trusted, n)
         plain = sum_by(at, flows.plain, n)
         credit = sum_by(at, flows.credit, n)
-        at = np.flatnonzero(trusted + plain + credit > 0)
+        at = np.flatnonzero(trusted + plain > 0)
         passed = flows.tags, flows.chunks, mass
         return cls(reached[at], trusted[at], plain[at], credit[at], passed)
 
@@ -107,7 +106,6 @@ class Layer:
             trusted = sum_by(position, np.concatenate([trusted, self.seed_trusted]), len(chunks))
             plain = sum_by(position, np.concatenate([plain, self.seed_plain]), len(chunks))
         at = top_n(trusted + plain, limit)
-        at = at[trusted[at] + plain[at] > 0]
         return chunks[at], trusted[at], plain[at]
 
 

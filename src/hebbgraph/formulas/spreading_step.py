@@ -53,8 +53,6 @@ class SpreadingParameters:
     leak: float = 1.0
     #: Share of the mass arriving by co-mention that counts for the score; all of it flows on.
     mention_credit: float = 0.6
-    #: The same of other mass, as far as the question names no title; it stays there.
-    plain_mention_credit: float = 0.1
     #: Share of the arriving mass that counts for the score if the question names no chunk's title:
     #: then direct search alone chose where to start, and may be unsure.
     unnamed_credit: float = 0.6
@@ -198,8 +196,7 @@ class SpreadingStep:
             passed = _passed_on(mass, total, namesakes, p, trust=self.cue_trust)
         else:
             trust = self.view.keyphraseness(tags)
-            unnamed = 1.0 - self.named
-            passed = _passed_on(mass, total, namesakes, p, trust=trust, unnamed=unnamed)
+            passed = _passed_on(mass, total, namesakes, p, trust=trust, co_mentions=True)
             passed[CREDIT] *= self._credit(self.evidence.confidence)
         trusted, plain, credit = passed.reshape(3, 2 * n).take(edge, axis=1) * pull
         flows = Flows(tags[owner], chunks, trusted, plain, credit)
@@ -244,12 +241,11 @@ def _passed_on(
     p: SpreadingParameters,
     *,
     trust: FloatArray,
-    unnamed: float | None = None,
+    co_mentions: bool = False,
 ) -> FloatArray:
     """Return what each tag passes on per unit of evidence, shape (3, 2, n): to where on axis 1.
 
     ``total``, shape (2, n), is the evidence of the chunks where each tag is MENTIONED, and TITLED.
-    ``unnamed`` is how far the question names no title; None, if its cues pass on their mass.
     """
     ahead = total[MENTIONED] + p.title_salience * total[TITLED] + p.leak
     link = p.title_salience * trust / (ahead * np.maximum(namesakes, 1))
@@ -257,9 +253,8 @@ def _passed_on(
     np.multiply(mass[:, TITLED], 1.0 / (total[MENTIONED] + p.leak), out=passed[:CREDIT, MENTIONED])
     np.multiply(mass[:, MENTIONED], link, out=passed[:CREDIT, TITLED])
     np.add(passed[TRUSTED], passed[PLAIN], out=passed[CREDIT])
-    if unnamed is not None:
-        trusted, plain = mass[:, MENTIONED] / ahead
-        passed[TRUSTED, MENTIONED] += trusted
-        credit = p.mention_credit * trusted + p.plain_mention_credit * unnamed * plain
-        passed[CREDIT, MENTIONED] += credit
+    if co_mentions:
+        mention = mass[TRUSTED, MENTIONED] / ahead
+        passed[TRUSTED, MENTIONED] += mention
+        passed[CREDIT, MENTIONED] += p.mention_credit * mention
     return passed

@@ -87,6 +87,8 @@ def is_exact(term: str) -> bool:
     return is_code(term) or (len(term) > 4 and term.isdecimal())
 
 
+#: From so many letters on, one of a word may be wrong.
+_LONG = 7
 _ALPHABETS = (
     "abcdefghijklmnopqrstuvwxyz",
     "абвгдежзийклмнопрстуфхцчшщъыьэюя",
@@ -109,7 +111,8 @@ def one_slip_away(word: str) -> set[str]:
         near.add(before + after[1:])
         near.add(before + after[1:2] + after[:1] + after[2:])
         near.update(before + letter + after for letter in letters)
-        near.update(before + letter + after[1:] for letter in letters)
+        if len(word) >= _LONG:  # "charge" is no slip for "change"
+            near.update(before + letter + after[1:] for letter in letters)
     return near - {word}
 
 
