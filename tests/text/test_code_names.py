@@ -4,10 +4,8 @@
 from collections.abc import Sequence
 
 import pytest
+from ranking import assert_first
 
-from hebbgraph import HebbianIndex
-
-FILL = [f"The keeper of hall {n} writes a note about rope and salt every week." for n in range(20)]
 CALL = "Call createBasketSession(items) to start paying. It returns a token."
 SHUT = "Call closeBasket(token) when the buyer leaves."
 PARTS = "You create a basket for each session, and a session for each basket."
@@ -61,8 +59,4 @@ CASES = [
 
 @pytest.mark.parametrize(("question", "right", "others"), CASES)
 def test_what_writes_the_name_is_first(question: str, right: str, others: Sequence[str]):
-    with HebbianIndex.open(":memory:") as index:
-        index.add([*others, *FILL, right])
-        first, *rest = index.recall(question, k=2)
-    assert first.text == right
-    assert not rest or first.score > rest[0].score
+    assert_first(question, right, others)

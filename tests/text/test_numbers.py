@@ -4,10 +4,8 @@
 from collections.abc import Sequence
 
 import pytest
+from ranking import assert_first
 
-from hebbgraph import HebbianIndex
-
-FILL = [f"The keeper of hall {n} writes a note about rope and salt every week." for n in range(20)]
 CASES = [
     # Dates, times, scores, sections: the order of the parts decides.
     ("What burned on 2026-04-03?", "On 2026-04-03 the barn burned.", ["On 2026-03-04 the mill burned."]),
@@ -71,8 +69,4 @@ CASES = [
 
 @pytest.mark.parametrize(("question", "right", "others"), CASES)
 def test_what_writes_the_number_or_sign_is_first(question: str, right: str, others: Sequence[str]):
-    with HebbianIndex.open(":memory:") as index:
-        index.add([*others, *FILL, right])
-        first, *rest = index.recall(question, k=2)
-    assert first.text == right
-    assert not rest or first.score > rest[0].score
+    assert_first(question, right, others)
