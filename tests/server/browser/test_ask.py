@@ -22,9 +22,25 @@ def test_why_is_a_sentence_always_in_view(open_page: Any) -> None:
     # Why third? It says what the one above has more.
     assert "below 1" in second.inner_text()
     assert "has publish, package; lacks make, file, executable" in third.inner_text()
-    assert "below 2, which also has file, executable" in third.inner_text()
+    said = "below 2, which has file, executable; that counts for more than publish"
+    assert said in third.inner_text()
     assert first.get_by_role("img", name="Score: words").is_visible()
     assert "100%" not in page.get_by_role("main").inner_text()
+
+
+def test_which_also_has_is_said_only_of_a_passage_that_lacks_nothing_more(
+    open_page: Any, add: Any
+) -> None:
+    add({"id": "both", "title": "One", "text": "A walrus and a narwhal share the floe."})
+    add({"id": "rare", "title": "Two", "text": "A narwhal dives below the ice for halibut."})
+    add({"id": "common", "title": "Three", "text": "A walrus rests upon the beach all day."})
+    far = "Far up north, where nobody lives and no ship calls all winter long, a walrus sleeps."
+    add(*({"id": f"far{n}", "title": f"Far {n}", "text": far} for n in range(4)))
+    page = open_page()
+    ask(page, "Do walrus and narwhal meet?")
+    whys = {title: card(page, title).locator("p.why").inner_text() for title in ("Two", "Three")}
+    assert "below 1, which also has walrus" in whys["Two"]
+    assert "which has narwhal; that counts for more than walrus" in whys["Three"]
 
 
 def test_what_differs_is_said_in_words_of_the_text_as_it_is_shown(open_page: Any, add: Any) -> None:

@@ -34,7 +34,7 @@ async function sent(method, path, query = {}, body = undefined) {
       method, headers, body: body === undefined || isFile ? body : JSON.stringify(body),
     });
   } catch {
-    throw failed("The server does not answer. It may be stopped or restarting; try again.");
+    throw failed("The server does not answer; try again.");
   }
   const answer = await response.json().catch(() => ({}));
   if (response.ok) return answer;

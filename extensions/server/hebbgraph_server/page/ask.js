@@ -10,7 +10,7 @@ import { legend } from "./why.js";
 
 const SURE = [[0.8, "This is known here."], [0.5, "This is probably known here."],
   [0.3, "Unsure: passages hold only a part of the question."],
-  [0, "Probably nothing here is about this."]];
+  [0, "This may not be known here."]];
 
 let latest = ""; // the question on the screen: answers to earlier ones come too late
 
@@ -97,7 +97,7 @@ function answered(view, question, isPlain) {
     if (latest !== question) return;
     view.removeAttribute("aria-busy");
     view.ariaLabel = `Answer to ${question}`;
-    put(view, summary, list, below);
+    put(view, summary, taught && h("p.foot", nameField()), list, below);
     draw(isPlain);
   }
 
@@ -117,7 +117,7 @@ function answered(view, question, isPlain) {
     put(summary, summarized(found, isPlain));
     glide(list, judged, () => put(list, isPlain ? plainCards(found) : cards(found, taught)));
     put(below, isFound && legend(found.hits, isPlain),
-      taught && [searchToTeach(taught), h("p.foot", nameField(), h("span.hints", hints()))]);
+      taught && [searchToTeach(taught), h("p.hints", hints())]);
   }
   return { question, ask, draw };
 }
@@ -135,8 +135,7 @@ function plainCards(answer) {
   return answer.without_lessons.map((each) => (hits.has(each.id)
     ? card({ ...hits.get(each.id), rank: each.rank }, { answer, best, isPlain: true })
     : h("li.card", { "data-id": each.id, tabindex: "-1" },
-      h("h2", h("span.rank", each.rank), " ", named(each)),
-      h("p.soft", "With lessons, it is not among the first."))));
+      h("h2", h("span.rank", each.rank), " ", named(each), h("small", "far below with lessons")))));
 }
 
 /** How sure the answer is, and on what. */
@@ -147,7 +146,7 @@ function summarized({ confidence, hits, ignored, names, notes, words }, isPlain)
   const sure = SURE.find(([least]) => (confidence ?? 1) >= least)[1];
   const line = (...said) => h("p.words", said);
   return [
-    h("div.said", h("h1", hits.some((hit) => hit.score) ? sure : "Nothing is found."),
+    h("div.said", h("h1", isPlain ? "Without lessons" : hits.some((hit) => hit.score) ? sure : "Nothing is found."),
       hits.some((hit) => hit.parts.learned !== 0)
       && h("div.switch", { role: "group", "aria-label": "Ranking" },
         turn("with lessons", null), turn("without", "off"))),
@@ -156,7 +155,8 @@ function summarized({ confidence, hits, ignored, names, notes, words }, isPlain)
     names.length + common.length > 0 && line("Tags, which open: ",
       names.map((tag) => [tagLink(tag), " "]), common.map(({ word, passages }) =>
         [tagLink(word), ` ignored: in ${some(passages, "passage")} `])),
-    notes.filter((note) => !/^(no tag of|nothing known)/.test(note)).map((note) => line(note)),
+    notes.filter((note) => !/^(no tag of|nothing known)/.test(note))
+      .map((note) => line(note.replace("chunk", "passage"))),
   ];
 }
 

@@ -7,6 +7,7 @@ import { excerpt } from "./text.js";
 import { choose, review } from "./upload.js";
 
 const MOST = 300;
+const ERASED = "What is deleted is overwritten on the disk; lessons on it rest.";
 
 export async function showDocuments(view, given) {
   const place = given.get("place");
@@ -66,9 +67,7 @@ async function showDocument(view, place, wanted) {
 
 async function erase(place, title, passages) {
   const size = some(passages.length, "passage");
-  const body = [`${size} of `, h("b", place), " will be deleted, and overwritten on the disk. "
-    + "Lessons on them rest until the same texts are back."];
-  if (!await confirmed(`Delete “${title}”?`, body, `Delete ${size}`)) return;
+  if (!await confirmed(`Delete “${title}”?`, ERASED, `Delete ${size}`)) return;
   await attempt(async () => {
     const { deleted } = await remove("documents", { place });
     go(href("/documents"));
@@ -107,7 +106,6 @@ function reported(found, { preview, delete_missing: isDeleted }, then) {
     h("div.row", isOpen
       ? button(`Read ${some(documents.length, "file")}`, () => then({}), { class: "primary" })
       : !isDeleted && missing.length > 0 && button(`Delete ${gone}`, async () => {
-        const body = "Their passages are deleted, and overwritten on the disk.";
-        if (await confirmed(`Delete ${gone}?`, body, "Delete")) then({ delete_missing: true });
+        if (await confirmed(`Delete ${gone}?`, ERASED, "Delete")) then({ delete_missing: true });
       }, { class: "danger" })));
 }

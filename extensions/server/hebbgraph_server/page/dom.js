@@ -56,7 +56,7 @@ export function tell(text) {
   const status = document.getElementById("status");
   put(status, text);
   clearTimeout(tell.timer);
-  tell.timer = setTimeout(() => put(status), 8000);
+  tell.timer = setTimeout(() => put(status), 5000);
 }
 
 /** Ask before something is lost; resolves to whether it shall be done. */

@@ -1,7 +1,7 @@
 // Uploads: a file is compared with what is there, and stored once people say so.
 import { go, href } from "./address.js";
 import { post } from "./api.js";
-import { attempt, button, count, h, put, some, tell } from "./dom.js";
+import { attempt, button, count, h, joined, put, some, tell } from "./dom.js";
 
 /** Files that wait for a decision: {file, place, change, why, others}. */
 let waiting = [];
@@ -83,11 +83,13 @@ function row(each) {
 }
 
 function changes({ replaces, passages, added, unchanged, deleted, title, resting, ...changed }) {
+  const edited = Math.min(added, deleted);
   return [
     replaces
       ? h("p", "Replaces “", h("b", replaces.title),
-        `” (${some(replaces.passages, "passage")}): `
-        + `${added} new, ${unchanged} unchanged, ${deleted} deleted.`)
+        "”. Passages: ", joined([[unchanged, "as before"], [edited, "changed"],
+          [added - edited, "new"], [deleted - edited, "gone"]]
+          .filter(([n]) => n).map(([n, what]) => `${count(n)} ${what}`)), ".")
       : h("p", "A new document, “", h("b", title), `”: ${some(passages, "passage")}.`),
     resting > 0 && h("p", some(resting, "lesson"), " will rest until the same text is back."),
     difference(changed),

@@ -55,21 +55,25 @@ function behind(hit, above, weights) {
   return [at, ", ", wordLead(hit, above, weights)];
 }
 
-/** How two passages differ in words. */
+/** What the passage above has more of, in words. */
 function wordLead(hit, above, weights) {
-  const missing = above.has.filter((word) => hit.lacks.includes(word));
-  if (missing.length) return ["which also has ", words(missing)];
-  const titled = above.title_marks.find(({ word }) =>
-    !hit.title_marks.some((mark) => mark.word === word));
-  if (titled) return ["which has ", h("em", titled.word), " in its title"];
+  const worth = (list) => list.reduce((sum, word) => sum + (weights.get(word) ?? 0), 0);
+  const [more, less] = [above.has.filter((word) => hit.lacks.includes(word)),
+    hit.has.filter((word) => above.lacks.includes(word))];
+  if (worth(more) > worth(less)) {
+    return less.length ? ["which has ", words(more), "; that counts for more than ", words(less)]
+      : ["which also has ", words(more)];
+  }
+  const isTitled = (each, word) => each.title_marks.some((mark) => mark.word === word);
+  const titled = above.has.find((word) => isTitled(above, word) && !isTitled(hit, word));
+  if (titled) return ["which has ", h("em", titled), " in its title"];
   const times = (each, word) =>
     each.marks.filter((mark) => mark.word === word && mark.start >= startOf(each)).length;
-  const more = (word) => weights.get(word) * (times(above, word) - times(hit, word));
-  const [best] = above.has.toSorted((one, other) => more(other) - more(one));
-  if (more(best) > 0) {
+  const lead = (word) => weights.get(word) * (times(above, word) - times(hit, word));
+  const [best] = above.has.toSorted((one, other) => lead(other) - lead(one));
+  if (lead(best) > 0) {
     return ["whose text has ", h("em", best),
       ` ${times(above, best)} times against ${times(hit, best)}`];
   }
-  return above.text.length < hit.text.length ? "which says it in a shorter text"
-    : "whose headings or place name it, too";
+  return "whose words score a bit more";
 }
