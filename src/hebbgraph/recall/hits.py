@@ -22,6 +22,8 @@ from hebbgraph.text.compounds import compounds
 from hebbgraph.text.tokens import display, lexical_terms, tokenize
 
 _PAGE = 500
+#: The most words of a stub: a heading alone, "see page 4", a part still to be written.
+_STUB = 12
 
 
 def cut(request: Request, ranking: Ranking, k: int) -> Ranking:
@@ -110,7 +112,19 @@ def make_hits(request: Request, ranking: Ranking, min_score: float | None) -> tu
                 digest=chunk.digest,
             )
         )
-    return tuple(hits)
+    return tuple(_lower_stubs(hits))
+
+
+def _lower_stubs(hits: list[Hit]) -> list[Hit]:
+    """Let no stub score above a text that holds all its words of the question, and more."""
+    stubs = {hit.id for hit in hits if len(tokenize(hit.text[: 20 * _STUB])) <= _STUB}
+    texts = [(set(hit.has), hit.score) for hit in hits if hit.id not in stubs]
+    for at, hit in enumerate(hits):
+        if hit.id in stubs and hit.score <= hit.untaught:
+            fuller = (score for has, score in texts if has > set(hit.has))
+            if (most := max(fuller, default=hit.score)) < hit.score:
+                hits[at] = hit.model_copy(update={"score": most, "untaught": most})
+    return sorted(hits, key=lambda hit: (-hit.score, hit.id in stubs))
 
 
 def spelled(request: Request) -> dict[str, str]:

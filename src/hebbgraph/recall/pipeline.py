@@ -206,12 +206,12 @@ class RecallVerbs:
                 session, recall.question, MAX_K, where, vector=unit, tags=tags
             )
             ranking = cut(request, ranker.rank(request), MAX_K)
-            at = np.flatnonzero(ranking.rows == row)
-            rank = int(at[0]) + 1 if len(at) else 0
-            score = ranking.scores[at] if rank else np.zeros(1)
-            one = replace(ranking, rows=np.array([row], np.int64), scores=score)
-            hit = make_hits(request, one, None)[0]
-        return hit.model_copy(update={"rank": rank})
+            hits = make_hits(request, ranking, None)
+            rank = next((n for n, hit in enumerate(hits, start=1) if hit.id == chunk_id), 0)
+            if not rank:  # nothing speaks for it
+                one = replace(ranking, rows=np.array([row], np.int64), scores=np.zeros(1))
+                hits = make_hits(request, one, None)
+        return hits[max(rank, 1) - 1].model_copy(update={"rank": rank})
 
     def _check_recall(self, recall: Recall) -> None:
         if not isinstance(recall, Recall):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterator
 from typing import Literal, overload
 
@@ -184,16 +183,6 @@ class Recall(Record):
             if hit.id == key:
                 return hit
         raise KeyError(key)
-
-    def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><td>{hit.rank}</td><td>{hit.score:.3f}</td><td>{html.escape(hit.label)}</td>"
-            f"<td>{html.escape(hit.why)}</td></tr>"
-            for hit in self.hits
-        )
-        notes = "".join(f"<p>{html.escape(note)}</p>" for note in self.notes)
-        head = "<tr><th></th><th>score</th><th>chunk</th><th>why</th></tr>"
-        return f"<p>{html.escape(self.question)}</p><table>{head}{rows}</table>{notes}"
 
 
 class Lesson(Record):
