@@ -89,7 +89,9 @@ class Snapshot:
         """Return the terms of these keys that exist."""
 
         def read(missing: list[str]) -> dict[str, Term | None]:
-            return dict.fromkeys(missing) | find_terms(self.session, kind, missing)
+            found = find_terms(self.session, kind, missing)
+            self.cache.tables["terms"].update((term.id, term) for term in found.values())
+            return dict.fromkeys(missing) | found
 
         terms = self.cache.known(kind.name, keys, read, 200)
         return {key: term for key, term in terms.items() if term is not None}
@@ -120,7 +122,7 @@ class Snapshot:
         return [info[tag] for tag in listed]
 
     def _load_info(self, tags: list[int]) -> dict[int, tuple[Term, bool]]:
-        terms = terms_by_id(self.session, tags)
+        terms = self.cache.known("terms", tags, partial(terms_by_id, self.session), 0)
         return {id_: (term, self.is_incidental(term)) for id_, term in terms.items()}
 
     # -- the graph, as hebbgraph.terms.IncidenceView describes it ------------------------
