@@ -211,6 +211,14 @@ def test_json_is_read_line_by_line() -> None:
     ]
 
 
+def test_a_backslash_in_json_begins_no_line() -> None:
+    assert read("a.json", json.dumps(["C:\\new", "Ice.\nSalt."])).text.split("\n")[1:-1] == [
+        r' "C:\\new",',
+        ' "Ice.',
+        'Salt."',
+    ]
+
+
 def test_code_is_cut_before_what_it_defines() -> None:
     functions = [f"def melt_{n}():\n    warm()\n\n    drip({n})\n" for n in range(300)]
     document = read("melt.py", "# no heading\n\n" + "\n".join(functions))

@@ -119,7 +119,7 @@ def _json(data: bytes, suffix: str) -> Converted:
         text = json.dumps(json.loads(_decode(data)), ensure_ascii=False, indent=1)
     except (ValueError, RecursionError) as error:
         raise ConversionError(f"is not valid JSON: {error}") from error
-    return text.replace("\\n", "\n"), ""
+    return re.sub(r"(\\\\)|\\n", lambda match: match[1] or "\n", text), ""
 
 
 def _html(data: bytes, suffix: str) -> Converted:
