@@ -93,6 +93,7 @@ class CitationLearner(Learner, BaseCallbackHandler):
         self._traces: OrderedDict[UUID, _Trace] = OrderedDict()
         self._trace_of: dict[UUID, _Trace] = {}
         self._earlier: OrderedDict[str, deque[Recall]] = OrderedDict()
+        options["actor"] = actor if isinstance(actor, str) else None
         super().__init__(
             lambda name: Tenant(self._namespaces, name), namespace=index.namespace, **options
         )
@@ -140,6 +141,12 @@ class CitationLearner(Learner, BaseCallbackHandler):
     ) -> Future[Outcome]:
         options.setdefault("actor", actor_of(self._actor, request))
         return super().learn(recalls, replies, answer_id=names, **options)
+
+    def close(self, timeout: float | None = None) -> bool:
+        """Wait until all is learned, before the index is closed; close other namespaces of it."""
+        is_done = super().close(timeout)
+        self._namespaces.close()
+        return is_done
 
     # -- listening --------------------------------------------------------------------
 
