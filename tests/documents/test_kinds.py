@@ -346,6 +346,10 @@ def test_texts_in_other_encodings_are_read(encoding: str) -> None:
 
 
 @pandoc
+def test_a_long_line_of_a_script_without_spaces_is_text() -> None:
+    assert read("a.txt", "船は九時に港を出る。" * 1_000).text.count("船") == 1_000
+
+
 def test_a_page_declares_its_encoding() -> None:
     page = '<meta charset="iso-8859-5"><p>Лёд плавает.</p>'
     assert read("a.html", page.encode("iso-8859-5")).text.strip() == "Лёд плавает."
