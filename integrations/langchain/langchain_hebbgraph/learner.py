@@ -205,7 +205,7 @@ class CitationLearner(Learner, BaseCallbackHandler):
 
     def on_chain_error(self, error: BaseException, **run: Any) -> None:
         """Note a failure: if the outermost run fails, its answer teaches nothing."""
-        self._end(run["run_id"], None, has_failed=not isinstance(error, _ABANDONED))
+        self._end(run["run_id"], None, error)
 
     on_tool_error = on_retriever_error = on_chain_error
 
@@ -224,7 +224,7 @@ class CitationLearner(Learner, BaseCallbackHandler):
             self._trace_of[run_id] = trace
             return trace
 
-    def _end(self, run_id: UUID, output: Any, *, has_failed: bool = False) -> None:
+    def _end(self, run_id: UUID, output: Any, error: BaseException | None = None) -> None:
         with self._tracing:
             if (trace := self._trace_of.get(run_id)) is None:
                 return
@@ -232,7 +232,8 @@ class CitationLearner(Learner, BaseCallbackHandler):
                 trace.documents.extend(part for part in output if isinstance(part, Document))
             if run_id == trace.root:
                 trace.is_over, trace.output = True, output
-            if has_failed and run_id == trace.root:
+            left = GeneratorExit if trace.n_open > 0 else _ABANDONED  # cancelled calls never end
+            if run_id == trace.root and error is not None and not isinstance(error, left):
                 self._drop(trace)
             elif trace.is_over and trace.n_open <= 0:  # an abandoned stream's model ends last
                 self._drop(trace)
