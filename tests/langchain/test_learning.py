@@ -180,6 +180,16 @@ async def test_an_answer_that_is_cancelled_is_forgotten(
     assert (learner.counts, learner._trace_of, {**learner._traces}) == ({}, {}, {})
 
 
+def test_the_latest_conversations_are_remembered(
+    retriever: HebbianRetriever, learner: CitationLearner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("langchain_hebbgraph.learner._CONVERSATIONS", 2)
+    chain = chain_of(retriever, citing("Petrel"))
+    for thread in ("a", "b", "a", "c"):
+        chain.invoke(QUESTION, {"callbacks": [learner], "configurable": {"thread_id": thread}})
+    assert [*learner._earlier] == ["a", "c"]
+
+
 def test_parts_and_more_of_a_passage_are_credited_to_it(
     retriever: HebbianRetriever, learner: CitationLearner
 ) -> None:

@@ -25,8 +25,8 @@ from langchain_hebbgraph.request import Recalled
 
 __all__ = ["CitationLearner"]
 
-#: Runs that are followed at once, and answers and conversations that are known.
-_MOST = 10_000
+#: Runs that are followed at once, and conversations that are remembered.
+_RUNS, _CONVERSATIONS = 10_000, 1_000
 #: The user did not wait for the rest of the answer.
 _ABANDONED = (GeneratorExit, asyncio.CancelledError)
 
@@ -218,7 +218,7 @@ class CitationLearner(Learner, BaseCallbackHandler):
             if trace is None:
                 thread = (run.get("metadata") or {}).get("thread_id")
                 trace = _Trace(run_id, thread, [str(run_id)])
-                if (dropped := _put(self._traces, run_id, trace)) is not None:
+                if (dropped := _put(self._traces, run_id, trace, _RUNS)) is not None:
                     self._drop(dropped)
             trace.runs.append(run_id)
             self._trace_of[run_id] = trace
@@ -250,7 +250,7 @@ class CitationLearner(Learner, BaseCallbackHandler):
             known = self._earlier.get(str(trace.thread)) or deque(maxlen=8)
             known.extend(recalls)
             recalls = recalls or list(known)
-            _put(self._earlier, str(trace.thread), known)
+            _put(self._earlier, str(trace.thread), known, _CONVERSATIONS)
         made = [reply for replies in trace.replies.values() for reply in replies]
         passages = list(dict.fromkeys(_parts(trace.documents, recalls)))
         replies = [replace(reply, passages=passages) for reply in made]
@@ -276,8 +276,8 @@ def _parts(documents: Iterable[Document], recalls: Iterable[Recall]) -> Iterator
             yield Passage(holders[0], document.page_content)
 
 
-def _put(known: OrderedDict[Any, Any], key: Any, value: Any) -> Any:
+def _put(known: OrderedDict[Any, Any], key: Any, value: Any, most: int) -> Any:
     """Put a value last; return the oldest one, and forget it, if there are too many."""
     known[key] = value
     known.move_to_end(key)
-    return known.popitem(last=False)[1] if len(known) > _MOST else None
+    return known.popitem(last=False)[1] if len(known) > most else None
