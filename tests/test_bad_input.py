@@ -117,6 +117,7 @@ _circular.append(_circular)
         {"text": "x", "metadata": {"a": b"\xff"}},
         {"text": "x", "metadata": {"a": lambda: 1}}, {"text": "x", "tags": "one"},
         {"text": "x", "tags": [5]}, {"text": "x", "tags": [" "]},
+        {"text": "x", "tags": ["\0"]}, {"text": "x", "addresses": ["\ud800"]},
         {"text": "x", "tags": ["t" * 513]},
         {"text": "x", "tags": ["t"] * 257}, {"text": "x", "references": [None]},
         {"text": "x", "document_id": ""}, {"text": "x", "document_id": 5},

@@ -145,7 +145,7 @@ def test_the_language_of_texts_is_chosen_when_the_index_is_made(folder: Path) ->
 
 
 def test_chunks_come_from_standard_input(folder: Path) -> None:
-    result = run("index", "-", input=json.dumps(CHUNKS[0]))
+    result = run("index", "-", input="\ufeff" + json.dumps(CHUNKS[0]))  # as PowerShell pipes it
     assert result.stdout.startswith("chunks: 1 added, ")
     assert answer("recall", "-", input="What was shipped?")["hits"][0]["id"] == "ice"
 
@@ -261,13 +261,22 @@ def test_a_recall_is_printed_for_programs(indexed: Path) -> None:
     assert [hit.id for hit in recall] == ["ice"]
 
 
+def test_a_pipe_of_other_bytes_is_an_error_in_words(
+    indexed: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"Ice \xff"), "utf-8"))
+    assert cli.main(["recall", "-"]) == 1
+    assert capsys.readouterr().err.startswith("error: 'utf-8' codec can't decode byte 0xff")
+
+
 def test_a_filter_cuts_and_explains(indexed: Path) -> None:
     (hit,) = answer("recall", "Tessel Bay", "--where", '{"year": {"$lt": 1900}}')["hits"]
     assert hit["id"] == "ice"
     result = run("recall", "Tessel Bay", "--where", '{"yaer": 1}', code=1)
     assert result.stdout == ""
     assert result.stderr.count("no chunk has a field 'yaer'") == 1
-    assert "JSON object" in run("recall", "x", "--where", "{", code=2).stderr
+    for where in ("{", '["ab"]', "[]", "null"):
+        assert "JSON object" in run("recall", "x", "--where", where, code=2).stderr
     assert "$near" in run("recall", "x", "--where", '{"a": {"$near": 1}}', code=1).stderr
 
 

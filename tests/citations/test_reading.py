@@ -204,6 +204,7 @@ def test_long_texts_and_texts_within_others() -> None:
         ("`[1]` and `x[2]`, `y` 3, source `z` 3", ["petrel"]),
         ("Perhaps [1]?</think>\n\nIn the bay [3].<reasoning>or [2]", ["bay"]),
         ('{"text": "Moss [2]"}', ["moss"]),
+        pytest.param('{"a":' * 20_000 + "1" + "}" * 20_000, [], id="JSON too deep to parse"),
         ('```json\n{"answer": "x", "citations": [2]}\n```', ["moss"]),
         ("[0] [4] [-1] [1.5] [01] [1000000]", []),
         ("see (1), 2 and {3}; 10² sails, 30 m²", []),

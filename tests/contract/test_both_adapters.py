@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import os
 import pickle
 import signal
 import subprocess
@@ -266,6 +267,18 @@ def test_what_the_application_binds_is_the_actor(world: World, retriever: Any) -
     assert [lesson.actor for lesson in retriever.index.lessons()] == ["editor", "editor"]
 
 
+def test_a_verdict_on_an_answer_that_taught_nothing_is_the_bound_actors(
+    world: World, retriever: Any
+) -> None:
+    name = str(uuid.uuid4())
+    with world.learner(retriever, actor="editor") as learner:
+        world.answer(learner, retriever, "", {"answer_id": name})
+        assert learner.flush()
+        assert retriever.index.lessons() == []
+        (lesson,) = learner.verdict(name, 1, cited=["moss"]).result(60).lessons
+    assert lesson.actor == "editor"
+
+
 def test_tenants_learn_apart(world: World, tmp_path: Path) -> None:
     for name in ("ann", "ben"):
         world.write(tmp_path, SHIPS, namespace=name)
@@ -275,6 +288,17 @@ def test_tenants_learn_apart(world: World, tmp_path: Path) -> None:
         for name, n in (("ann", 1), ("ben", 0)):
             with retriever.index.in_namespace(name) as index:
                 assert len(index.lessons()) == n
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="needs /proc")
+def test_a_closed_learner_has_closed_what_it_opened(world: World, tmp_path: Path) -> None:
+    world.write(tmp_path, SHIPS, namespace="ann")
+    with world.open(tmp_path, k=3, namespace_by=itemgetter("tenant")) as retriever:
+        with world.learner(retriever.index) as learner:
+            world.answer(learner, retriever, BORN, {"tenant": "ann"})
+            assert learner.flush()
+            before = len(os.listdir("/proc/self/fd"))
+        assert len(os.listdir("/proc/self/fd")) < before
 
 
 def test_a_verdict_may_come_first_last_and_from_elsewhere(

@@ -317,6 +317,17 @@ def test_a_converter_that_dies_is_started_again(
         assert converter.convert(b"It floats.", "a.txt").text == "It floats."
 
 
+def test_files_of_a_folder_are_read_and_never_run(folder: Path) -> None:
+    ran = folder / "ran"
+    write(folder, "csv.py", f"open({str(ran)!r}, 'w').close()\nraise SystemExit")
+    write(folder, "a.md")
+    code = "import hebbgraph.cli; hebbgraph.cli.main(['index', '.'])"
+    subprocess.run([sys.executable, "-Pc", code], check=True)
+    assert not ran.exists()
+    with HebbianIndex.open("memory.hebb") as made:
+        assert set(made.documents()) == {"a.md", "csv.py"}
+
+
 def test_what_needs_the_extra_says_so(
     folder: Path, monkeypatch: pytest.MonkeyPatch, index: HebbianIndex
 ) -> None:

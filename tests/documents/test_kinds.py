@@ -211,6 +211,14 @@ def test_json_is_read_line_by_line() -> None:
     ]
 
 
+def test_a_backslash_in_json_begins_no_line() -> None:
+    assert read("a.json", json.dumps(["C:\\new", "Ice.\nSalt."])).text.split("\n")[1:-1] == [
+        r' "C:\\new",',
+        ' "Ice.',
+        'Salt."',
+    ]
+
+
 def test_code_is_cut_before_what_it_defines() -> None:
     functions = [f"def melt_{n}():\n    warm()\n\n    drip({n})\n" for n in range(300)]
     document = read("melt.py", "# no heading\n\n" + "\n".join(functions))
@@ -338,6 +346,10 @@ def test_texts_in_other_encodings_are_read(encoding: str) -> None:
 
 
 @pandoc
+def test_a_long_line_of_a_script_without_spaces_is_text() -> None:
+    assert read("a.txt", "船は九時に港を出る。" * 1_000).text.count("船") == 1_000
+
+
 def test_a_page_declares_its_encoding() -> None:
     page = '<meta charset="iso-8859-5"><p>Лёд плавает.</p>'
     assert read("a.html", page.encode("iso-8859-5")).text.strip() == "Лёд плавает."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import threading
 from collections.abc import Iterator
@@ -158,6 +159,35 @@ def test_a_stream_that_is_left_is_learned_once(
     learner.flush()
     assert learner.counts == {"learned": 1}
     assert not learner._traces
+
+
+async def test_an_answer_that_is_cancelled_is_forgotten(
+    retriever: HebbianRetriever, learner: CitationLearner
+) -> None:
+    asked = asyncio.Event()
+
+    class Waiting(Scripted):
+        async def _agenerate(self, *args: Any, **kwargs: Any) -> Any:
+            asked.set()
+            await asyncio.Event().wait()
+
+    chain = chain_of(retriever, Waiting(answer=str))
+    task = asyncio.create_task(chain.ainvoke(QUESTION, {"callbacks": [learner]}))
+    await asked.wait()
+    task.cancel()
+    await asyncio.wait([task])
+    learner.flush()
+    assert (learner.counts, learner._trace_of, {**learner._traces}) == ({}, {}, {})
+
+
+def test_the_latest_conversations_are_remembered(
+    retriever: HebbianRetriever, learner: CitationLearner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("langchain_hebbgraph.learner._CONVERSATIONS", 2)
+    chain = chain_of(retriever, citing("Petrel"))
+    for thread in ("a", "b", "a", "c"):
+        chain.invoke(QUESTION, {"callbacks": [learner], "configurable": {"thread_id": thread}})
+    assert [*learner._earlier] == ["a", "c"]
 
 
 def test_parts_and_more_of_a_passage_are_credited_to_it(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import re
 from concurrent.futures import ThreadPoolExecutor
@@ -12,7 +13,8 @@ from edges import edges
 from llama_index.core.agent.workflow import FunctionAgent, ReActAgent
 from llama_index.core.chat_engine.types import ChatMode
 from llama_index.core.instrumentation import get_dispatcher
-from llama_index.core.llms import ChatMessage
+from llama_index.core.llms import ChatMessage, CompletionResponse
+from llama_index.core.llms.callbacks import llm_completion_callback
 from llama_index.core.memory import Memory
 from llama_index.core.query_engine import CitationQueryEngine, RetrieverQueryEngine
 from llama_index.core.retrievers import QueryFusionRetriever
@@ -115,6 +117,27 @@ def test_an_abandoned_stream(index: HebbianGraphIndex, learner: CitationLearner)
     del response
     gc.collect()
     lesson_of(learner, index)
+
+
+async def test_an_answer_that_is_cancelled_is_forgotten(
+    index: HebbianGraphIndex, learner: CitationLearner
+) -> None:
+    asked = asyncio.Event()
+
+    class Waiting(RuleLLM):
+        @llm_completion_callback()
+        async def acomplete(self, *args: Any, **kwargs: Any) -> CompletionResponse:
+            asked.set()
+            await asyncio.Event().wait()
+            raise AssertionError
+
+    task = asyncio.create_task(index.as_query_engine(Waiting(), cite=True).aquery(QUESTION))
+    await asked.wait()
+    task.cancel()
+    await asyncio.wait([task])
+    learner.flush()
+    assert (learner._follower._spans, {**learner._follower._traces}) == ({}, {})
+    assert index.index.lessons() == []
 
 
 @pytest.mark.parametrize(

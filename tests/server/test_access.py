@@ -141,6 +141,32 @@ def test_a_bound_filter_narrows_everything(serve: Any, location: Path) -> None:
     assert app.post("/v1/lessons", json={"recall": other, "cited": [hidden]}).status_code == 200
     assert ann.get("/v1/lessons").json()["total"] == 0
     assert ann.get("/v1/suggestions").json() == {"questions": []}
+    assert ann.get("/v1/lessons/evaluation").status_code == 403
+
+
+def test_a_bound_filter_hides_what_others_were_taught(serve: Any) -> None:
+    bound = token("ann", teach=True, filter={"product": "secret"})
+    served = serve(tokens=(bound, token("app", role="write")))
+    app, ann = caller(served, "app"), caller(served, "ann")
+    hidden = ask(app, QUESTION)["hits"][0]
+    own = {"id": "own", "text": "A package is executable.", "metadata": {"product": "secret"}}
+    app.post("/v1/chunks", json={"chunks": [own]})
+    both = ask(app, QUESTION, answer="first")
+    taught = app.post("/v1/lessons", json={"recall": both["id"], "cited": ["own", hidden["id"]]})
+    assert taught.status_code == 200
+    answer = ask(ann, QUESTION)
+    (hit,) = answer["hits"]
+    assert hit["parts"]["learned"] > 0
+    assert hit["lesson"] is None  # as it is no lesson of GET /v1/lessons
+    assert {word["passages"] for word in answer["words"]} == {None}
+    assert answer["names"] == []
+    judged = ann.post("/v1/lessons", json={"answer": "first", "rating": -1})
+    assert (judged.status_code, hidden["title"] in judged.text) == (404, False)
+    assert len(app.get("/v1/lessons").json()["lessons"]) == 1
+    said = {"recall": ask(app, QUESTION, answer="second")["id"], "cited": ["own"]}
+    app.post("/v1/lessons", json=said)
+    judged = ann.post("/v1/lessons", json={"answer": "second", "rating": -1})
+    assert [passage["id"] for passage in judged.json()["rejected"]] == ["own"]
 
 
 def test_a_bound_actor_wins(serve: Any) -> None:

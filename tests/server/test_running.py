@@ -283,3 +283,16 @@ def test_threads_of_one_tenant_are_bounded(serve: Any) -> None:
 
     api.portal.call(crowd)
     assert most[0] == 2
+
+
+@pytest.mark.parametrize("body", ["<html>Welcome!</html>", "[1]", "null", '"text"'])
+@pytest.mark.parametrize("status", [200, 502])
+def test_a_client_of_another_server_says_so(
+    body: str, status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reply = httpx.MockTransport(lambda request: httpx.Response(status, text=body))
+    with Client("http://localhost") as client:
+        monkeypatch.setattr(client, "_http", httpx.Client(transport=reply))
+        with pytest.raises(ServerError, match="is this a hebbgraph server") as refused:
+            client.request("GET", "http://localhost/v1/session")
+    assert (refused.value.status, refused.value.error) == (status, "failed")

@@ -79,9 +79,9 @@ class World(Protocol):
 
 
 def _cite(prompt: str, text: str) -> str:
-    """Return an answer that cites the passage with a text, as a model reads it in a prompt."""
+    """Return an answer that cites the passage with a text, as a model reads it; none for ""."""
     keys = re.findall(r"^\[(\d+)\]", prompt[: prompt.index(text)], re.MULTILINE)
-    return f"So it is [{keys[-1]}]."
+    return f"So it is [{keys[-1]}]." if text else "So it is."
 
 
 class Counting(Embeddings):

@@ -13,7 +13,7 @@ from hebbgraph_server import models
 from hebbgraph_server.errors import RESPONSES, ApiError
 from hebbgraph_server.observing import traced_recall
 from hebbgraph_server.suggesting import suggested
-from hebbgraph_server.teaching import may_undo
+from hebbgraph_server.teaching import may_undo, seen_of
 from hebbgraph_server.tokens import Role
 from hebbgraph_server.visits import Reader, Visit
 from hebbgraph_server.why import Explainer, named, passage_of
@@ -37,7 +37,7 @@ async def ask(body: models.RecallBody, visit: Reader) -> models.Answer:
         kept = body.keep and visit.token.may_teach and not index.read_only
         if kept:
             _keep(index, found, body.answer)
-        explainer = Explainer(found, index)
+        explainer = Explainer(found, index, counts=visit.token.filter is None)
         answer = models.Answer(
             **found.model_dump(include={"id", "namespace", "question", "confidence", "notes"}),
             kept=kept,
@@ -81,7 +81,8 @@ def _raised_by(
         terms = query_terms(lesson.question, index.settings.language)
         return sum(recall.terms.get(term, 0.0) for term in terms), lesson.created
 
-    said_so = [one for one in index.lessons(chunk=hit.id) if hit.id in one.cited and not one.note]
+    lessons = seen_of(visit, index, index.lessons(chunk=hit.id))
+    said_so = [one for one in lessons if hit.id in one.cited and not one.note]
     if not said_so:
         return None
     lesson = max(said_so, key=likeness)

@@ -95,12 +95,12 @@ class Client:
             options = {"content": body, "headers": {"Content-Type": "application/octet-stream"}}
         try:
             response = self._http.request(method, path, params=query, **options)
-            answer = response.json()
+            answer = {**response.json()}
         except httpx.HTTPError as error:
             text = f"no answer from {self.url}: {error or type(error).__name__}"
             raise ServerError(0, "no_answer", text) from error
-        except ValueError:
-            answer = {"message": "unexpected response; is this a hebbgraph server?"}
+        except (TypeError, ValueError):  # a page, or JSON of something else
+            answer = {"error": "failed", "message": "unexpected reply; is this a hebbgraph server?"}
         if response.is_success and "error" not in answer:
             return answer
         kind, message = answer.get("error", "failed"), str(answer.get("message", answer))

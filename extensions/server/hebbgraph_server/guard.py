@@ -149,16 +149,15 @@ class Guard:
 
     def _bounded(self, receive: Receive, most: int) -> Receive:
         """Stop reading a body that is too large or too slow."""
-        size, deadline, is_complete = 0, 0.0, False
+        size, is_complete, seconds = 0, False, self._settings.body_seconds
+        deadline = asyncio.get_running_loop().time() + seconds
 
         async def bounded() -> Message:
-            nonlocal size, deadline, is_complete
+            nonlocal size, is_complete
             if is_complete:
                 return await receive()  # waits for the client to leave
-            seconds, now = self._settings.body_seconds, time.monotonic()
-            deadline = deadline or now + seconds
             try:
-                async with asyncio.timeout(max(0.0, deadline - now)):
+                async with asyncio.timeout_at(deadline):
                     message = await receive()
             except TimeoutError:
                 text = f"the body took longer than {seconds:g} s to arrive"

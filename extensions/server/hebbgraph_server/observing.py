@@ -31,9 +31,8 @@ class Metrics:
         self.registry = prometheus.CollectorRegistry()
         prometheus.ProcessCollector(registry=self.registry)
         own: dict[str, Any] = {"namespace": "hebbgraph", "registry": self.registry}
-        labels = ("route", "status", "token")
         self.requests = prometheus.Counter(
-            "requests", "By route, status, token's name.", labels, **own
+            "requests", "By route, status, token's name.", ("route", "status", "token"), **own
         )
         self.seconds = prometheus.Histogram(
             "request_seconds", "Time to the end.", ("route",), **own

@@ -34,7 +34,7 @@ async def session(visit: Reader) -> dict[str, Any]:
             "role": token.role,
             "may": {"teach": token.may_teach, "write": write, "admin": admin},
             "actor": token.actor,
-            "namespaces": service.visible(token),
+            "namespaces": [name for name in index.namespaces() if token.sees(name)],
             "namespace": visit.namespace,
             "name": settings.name,
             "documents": numbers["documents"],

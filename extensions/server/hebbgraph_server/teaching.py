@@ -1,7 +1,7 @@
 """Routes that teach: lessons are given, listed, taken back."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Annotated
 
 from fastapi import APIRouter, Query
@@ -62,7 +62,15 @@ async def _judged(visit: Visit, body: models.LessonBody, answer: str) -> models.
     if not body.rating or body.rejected:
         text = "an answer is judged by rating, from -1 to 1 but not 0, and by cited if you like"
         raise ApiError(422, "invalid", text, "rating")
-    await visit.run(lambda index: _check_passages(visit, index, body.cited))
+    unknown = ApiError(404, "not_found", f"no answer {answer!r:.80} is kept (any more)", "answer")
+
+    def check(index: HebbianIndex) -> None:
+        _check_passages(visit, index, body.cited)
+        former = index.lessons(recall=[recall.id for recall in index.kept(answer)])
+        if seen_of(visit, index, former) != former:  # the verdict would be about them
+            raise unknown
+
+    await visit.run(check)
     waiting = visit.service.learner.verdict(
         answer,
         body.rating,
@@ -74,8 +82,7 @@ async def _judged(visit: Visit, body: models.LessonBody, answer: str) -> models.
     )
     outcome = await asyncio.wrap_future(waiting)
     if outcome.reason == Reason.UNKNOWN_ANSWER:
-        text = f"no answer {answer!r:.80} is kept (any more)"
-        raise ApiError(404, "not_found", text, "answer")
+        raise unknown
     if not outcome.lessons:
         text = f"nothing is learned: {outcome.detail or outcome.reason}"
         raise ApiError(422, "invalid", text, "answer")
@@ -92,10 +99,9 @@ def _named_in(lessons: Iterable[Lesson]) -> set[str]:
     return {id_ for lesson in lessons for id_ in (*lesson.cited, *lesson.rejected)}
 
 
-def _shown(visit: Visit, index: HebbianIndex, lessons: Iterable[Lesson]) -> list[models.LessonOut]:
+def _shown(visit: Visit, index: HebbianIndex, lessons: Sequence[Lesson]) -> list[models.LessonOut]:
     """Return lessons with the titles of their passages."""
-    listed = list(lessons)
-    chunks = index.get(sorted(_named_in(listed)))
+    chunks = visit.visible(index, sorted(_named_in(lessons)))
     titles = {chunk.id: models.Named(**named(chunk)) for chunk in chunks}
     return [
         models.LessonOut(
@@ -104,11 +110,11 @@ def _shown(visit: Visit, index: HebbianIndex, lessons: Iterable[Lesson]) -> list
             rejected=[titles.get(id_, models.Named(id=id_)) for id_ in lesson.rejected],
             may_undo=may_undo(visit.token, lesson),
         )
-        for lesson in listed
+        for lesson in lessons
     ]
 
 
-def _seen(visit: Visit, index: HebbianIndex, lessons: list[Lesson]) -> list[Lesson]:
+def seen_of(visit: Visit, index: HebbianIndex, lessons: list[Lesson]) -> list[Lesson]:
     """Return the lessons that a token sees: with a filter, those whose passages all pass it."""
     seen = {chunk.id for chunk in visit.visible(index, _named_in(lessons))}
     return [each for each in lessons if visit.token.filter is None or _named_in([each]) <= seen]
@@ -130,7 +136,7 @@ async def lessons(
 
     def work(index: HebbianIndex) -> models.Lessons:
         found = index.lessons(actor=actor, chunk=chunk, recall=recall, since=since, until=until)
-        seen = reversed(_seen(visit, index, found))
+        seen = reversed(seen_of(visit, index, found))
         listed = [lesson for lesson in seen if question in (None, lesson.question)]
         shown = _shown(visit, index, listed[offset : offset + limit])
         return models.Lessons(lessons=shown, total=len(listed))
@@ -141,6 +147,7 @@ async def lessons(
 @router.get("/lessons/evaluation", tags=["read"])
 async def evaluation(visit: Reader) -> Evaluation:
     """Ask past questions again, and compare with no lessons: did it help?"""
+    visit.check_whole()
     return await visit.run(lambda index: index.evaluate(), "write")
 
 
@@ -150,7 +157,7 @@ async def take_back(id: str, visit: Reader) -> dict[str, int]:
     visit.check_teaches()
 
     def work(index: HebbianIndex) -> int:
-        found = [lesson for lesson in _seen(visit, index, index.lessons()) if lesson.id == id]
+        found = [lesson for lesson in seen_of(visit, index, index.lessons()) if lesson.id == id]
         if not found:
             raise ApiError(404, "not_found", f"there is no lesson {id!r:.80} (any more)")
         if not may_undo(visit.token, found[0]):

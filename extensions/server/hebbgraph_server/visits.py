@@ -49,10 +49,6 @@ class Service:
         async with own:
             return await to_thread.run_sync(call, limiter=self._all[kind])
 
-    def visible(self, token: Token) -> list[str]:
-        """Return the namespaces that a token sees."""
-        return [name for name in self.index.namespaces() if token.sees(name)]
-
     def folder_of(self, namespace: str) -> str | None:
         """Return the folder that can be read again into a namespace."""
         return self.settings.folder if namespace == self.settings.namespace else None
@@ -90,10 +86,9 @@ class Visit:
 
     def visible(self, index: HebbianIndex, ids: Iterable[str]) -> list[Chunk]:
         """Return those of some chunks that exist for the token."""
-        wanted = list(ids)
         if self.token.filter is not None:
-            wanted = index.ids(self.where({"$id": {"$in": wanted}}))
-        return index.get(wanted)
+            ids = index.ids(self.where({"$id": {"$in": list(ids)}}))
+        return index.get(list(ids))
 
     def check(self, role: Role) -> None:
         """Refuse a token without a role."""

@@ -23,10 +23,10 @@ _OWN_FIELDS = frozenset({"headings", "position", "start", "end", "source"})
 
 
 class Explainer:
-    """Explains the hits of one recall of an index."""
+    """Explains the hits of one recall; ``counts`` allows numbers and tags of all passages."""
 
-    def __init__(self, recall: Recall, index: HebbianIndex) -> None:
-        self._recall = recall
+    def __init__(self, recall: Recall, index: HebbianIndex, *, counts: bool = True) -> None:
+        self._recall, self._counts = recall, counts
         self._language = index.settings.language
         self._n: int = index.stats()["chunks"]
         self._hub_cut = SpreadingParameters().hub_cut(self._n)
@@ -72,7 +72,7 @@ class Explainer:
 
     def _df(self, weight: float) -> int | None:
         """Return how many passages hold a term of this weight, which is log(1 + N / df)."""
-        return round(self._n / math.expm1(weight)) if weight > 0 else None
+        return round(self._n / math.expm1(weight)) if self._counts and weight > 0 else None
 
     def marks(self, passage: Found | Chunk, text: str, marker: Marker | None = None) -> list[Mark]:
         """Return where a text of a passage holds words, by default those of the question."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from hebbgraph import Embedder, HebbianIndex, Ranking, RankStep, Recall, Request
 from hebbgraph.access import Fields, Namespaces, joined, ruled
@@ -16,7 +16,10 @@ from hebbgraph.text.query import usable_question
 from langchain_hebbgraph.documents import Filter, chunk_filter
 from langchain_hebbgraph.request import Recalled, announce, configured
 
-__all__ = ["AT_CALL", "DEFAULT_K", "Question", "Rules", "check_index", "check_names"]
+if TYPE_CHECKING:
+    from langchain_hebbgraph.retriever import HebbianRetriever
+
+__all__ = ["AT_CALL", "DEFAULT_K", "Question", "check_index", "check_names"]
 
 #: LangChain's own.
 DEFAULT_K = 4
@@ -27,17 +30,6 @@ _HINTS = {
     **dict.fromkeys(("embeddings", "embedder", "embedding_function"), "write embedding="),
     **dict.fromkeys(("location", "persist_directory"), "write path="),
 }
-
-
-class Rules(Protocol):
-    """What an application binds: a :class:`HebbianRetriever`."""
-
-    index: HebbianIndex
-    namespaces: Namespaces | None
-    filter: Any
-    filter_by: Any
-    namespace_by: Any
-    steps: Any
 
 
 @dataclass(frozen=True)
@@ -62,7 +54,7 @@ class Question:
 
     def __init__(
         self,
-        rules: Rules,
+        rules: HebbianRetriever,
         text: str,
         fields: Fields,
         options: Mapping[str, Any],

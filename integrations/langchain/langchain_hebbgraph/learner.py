@@ -25,8 +25,8 @@ from langchain_hebbgraph.request import Recalled
 
 __all__ = ["CitationLearner"]
 
-#: Runs that are followed at once, and answers and conversations that are known.
-_MOST = 10_000
+#: Runs that are followed at once, and conversations that are remembered.
+_RUNS, _CONVERSATIONS = 10_000, 1_000
 #: The user did not wait for the rest of the answer.
 _ABANDONED = (GeneratorExit, asyncio.CancelledError)
 
@@ -93,6 +93,7 @@ class CitationLearner(Learner, BaseCallbackHandler):
         self._traces: OrderedDict[UUID, _Trace] = OrderedDict()
         self._trace_of: dict[UUID, _Trace] = {}
         self._earlier: OrderedDict[str, deque[Recall]] = OrderedDict()
+        options["actor"] = actor if isinstance(actor, str) else None
         super().__init__(
             lambda name: Tenant(self._namespaces, name), namespace=index.namespace, **options
         )
@@ -140,6 +141,12 @@ class CitationLearner(Learner, BaseCallbackHandler):
     ) -> Future[Outcome]:
         options.setdefault("actor", actor_of(self._actor, request))
         return super().learn(recalls, replies, answer_id=names, **options)
+
+    def close(self, timeout: float | None = None) -> bool:
+        """Wait until all is learned, before the index is closed; close other namespaces of it."""
+        is_done = super().close(timeout)
+        self._namespaces.close()
+        return is_done
 
     # -- listening --------------------------------------------------------------------
 
@@ -198,7 +205,7 @@ class CitationLearner(Learner, BaseCallbackHandler):
 
     def on_chain_error(self, error: BaseException, **run: Any) -> None:
         """Note a failure: if the outermost run fails, its answer teaches nothing."""
-        self._end(run["run_id"], None, has_failed=not isinstance(error, _ABANDONED))
+        self._end(run["run_id"], None, error)
 
     on_tool_error = on_retriever_error = on_chain_error
 
@@ -211,13 +218,13 @@ class CitationLearner(Learner, BaseCallbackHandler):
             if trace is None:
                 thread = (run.get("metadata") or {}).get("thread_id")
                 trace = _Trace(run_id, thread, [str(run_id)])
-                if (dropped := _put(self._traces, run_id, trace)) is not None:
+                if (dropped := _put(self._traces, run_id, trace, _RUNS)) is not None:
                     self._drop(dropped)
             trace.runs.append(run_id)
             self._trace_of[run_id] = trace
             return trace
 
-    def _end(self, run_id: UUID, output: Any, *, has_failed: bool = False) -> None:
+    def _end(self, run_id: UUID, output: Any, error: BaseException | None = None) -> None:
         with self._tracing:
             if (trace := self._trace_of.get(run_id)) is None:
                 return
@@ -225,7 +232,8 @@ class CitationLearner(Learner, BaseCallbackHandler):
                 trace.documents.extend(part for part in output if isinstance(part, Document))
             if run_id == trace.root:
                 trace.is_over, trace.output = True, output
-            if has_failed and run_id == trace.root:
+            left = GeneratorExit if trace.n_open > 0 else _ABANDONED  # cancelled calls never end
+            if run_id == trace.root and error is not None and not isinstance(error, left):
                 self._drop(trace)
             elif trace.is_over and trace.n_open <= 0:  # an abandoned stream's model ends last
                 self._drop(trace)
@@ -242,7 +250,7 @@ class CitationLearner(Learner, BaseCallbackHandler):
             known = self._earlier.get(str(trace.thread)) or deque(maxlen=8)
             known.extend(recalls)
             recalls = recalls or list(known)
-            _put(self._earlier, str(trace.thread), known)
+            _put(self._earlier, str(trace.thread), known, _CONVERSATIONS)
         made = [reply for replies in trace.replies.values() for reply in replies]
         passages = list(dict.fromkeys(_parts(trace.documents, recalls)))
         replies = [replace(reply, passages=passages) for reply in made]
@@ -268,8 +276,8 @@ def _parts(documents: Iterable[Document], recalls: Iterable[Recall]) -> Iterator
             yield Passage(holders[0], document.page_content)
 
 
-def _put(known: OrderedDict[Any, Any], key: Any, value: Any) -> Any:
+def _put(known: OrderedDict[Any, Any], key: Any, value: Any, most: int) -> Any:
     """Put a value last; return the oldest one, and forget it, if there are too many."""
     known[key] = value
     known.move_to_end(key)
-    return known.popitem(last=False)[1] if len(known) > _MOST else None
+    return known.popitem(last=False)[1] if len(known) > most else None

@@ -64,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         complain("interrupted: what was acknowledged is kept; run the command again to go on")
         return 130
-    except (HebbgraphError, OSError, ImportError) as error:
+    except (HebbgraphError, OSError, ImportError, UnicodeError) as error:
         complain(f"error: {error}")
         return 1
 
@@ -146,7 +146,7 @@ def _flag(name: str, help: str) -> tuple[str, dict[str, Any]]:
 
 def _filter(text: str) -> dict[str, Any]:
     try:
-        return dict(json.loads(text))
+        return {**json.loads(text)}
     except (TypeError, ValueError, RecursionError) as error:
         raise argparse.ArgumentTypeError(f"takes a JSON object: {error}") from error
 
@@ -207,10 +207,10 @@ def _read_chunks(file: Path) -> Iterator[Chunk]:
     """Yield the chunks of a file of JSON lines; an error gives the number of the first bad line."""
     number = 1
     try:
-        with sys.stdin if str(file) == "-" else file.open(encoding="utf-8-sig") as lines:
+        with sys.stdin if str(file) == "-" else file.open(encoding="utf-8") as lines:
             for line in lines:
                 if line.strip():
-                    yield Chunk.of(json.loads(line))
+                    yield Chunk.of(json.loads(line.removeprefix("\ufeff")))
                 number += 1
     except (ValueError, RecursionError) as error:
         raise ParameterError(f"{file}, line {number}: {error}") from error

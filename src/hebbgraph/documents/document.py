@@ -165,7 +165,7 @@ class Converter(Closing):
         """Send a file to the process, starting it if there is none, and return its answer."""
         if self._child is None:
             self._child = subprocess.Popen(
-                [sys.executable, "-c", "from hebbgraph.documents.kinds import serve; serve()"],
+                [sys.executable, "-Pc", "from hebbgraph.documents.kinds import serve; serve()"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,

@@ -49,7 +49,7 @@ CODE = frozenset({
     ".vue", ".xml", ".yaml", ".yml", ".zig", ".zsh",
 })  # fmt: skip
 _PRIVATE = re.compile("[\ue000-\ue002]")  # marks are made of these
-_MOST_LINE = 5_000  # characters of a line of text, on average
+_MOST_LINE = 5_000  # ASCII characters of a line of text, on average; others need no spaces
 _ENCODING = re.compile(rb"""(?i)<(?:meta|\?xml)[^<>]{0,200}?(?:charset|encoding)=["']?([\w-]+)""")
 #: Titles that say nothing.
 _VAGUE = re.compile(
@@ -81,8 +81,8 @@ def _decode(data: bytes, declared: str = "") -> str:
 def _plain(data: bytes, suffix: str = "") -> Converted:
     """Return a text as it is, unless a program has written it for programs."""
     text = _decode(data)
-    lines = text.count("\n") + 1
-    if len(text) > lines * _MOST_LINE and text.count(" ") * 10 < len(text):
+    lines, n_ascii = text.count("\n") + 1, len(text.encode("ascii", "ignore"))
+    if n_ascii > lines * _MOST_LINE and text.count(" ") * 10 < n_ascii:
         raise ConversionError("has long lines without spaces, such as minified code")
     return text, ""
 
@@ -119,7 +119,7 @@ def _json(data: bytes, suffix: str) -> Converted:
         text = json.dumps(json.loads(_decode(data)), ensure_ascii=False, indent=1)
     except (ValueError, RecursionError) as error:
         raise ConversionError(f"is not valid JSON: {error}") from error
-    return text.replace("\\n", "\n"), ""
+    return re.sub(r"(\\\\)|\\n", lambda match: match[1] or "\n", text), ""
 
 
 def _html(data: bytes, suffix: str) -> Converted:

@@ -114,10 +114,11 @@ class Chunk(Record):
     @classmethod
     def _are_visible(cls, value: tuple[str, ...], info: Any) -> tuple[str, ...]:
         longest = MAX_TAG if info.field_name == "tags" else MAX_ADDRESS
-        for item in value:
-            if not item.strip() or len(item) > longest:
+        stored = tuple(dict.fromkeys(storable(item).strip() for item in value))
+        for item in stored:
+            if not item or len(item) > longest:
                 raise ValueError(f"1 to {longest} visible characters, got {item!r:.80}")
-        return tuple(dict.fromkeys(storable(item).strip() for item in value))
+        return stored
 
     @model_validator(mode="after")
     def _says_something(self) -> Self:

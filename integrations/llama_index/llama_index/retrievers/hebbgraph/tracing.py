@@ -119,7 +119,8 @@ class Follower(BaseSpanHandler[Any], BaseEventHandler):
             span = self._spans.get(id_)
             if span is not None and id_ == span.trace.root and not isinstance(err, _ABANDONED):
                 self._drop(span.trace)
-            else:
+            elif span is not None:
+                self._end(span.trace, id_)  # a model's call that fails may tell no end
                 self.prepare_to_exit_span(id_, bound_args)
 
     def _add(self, id_: str, span: _Span) -> None:
@@ -157,8 +158,7 @@ class Follower(BaseSpanHandler[Any], BaseEventHandler):
             if isinstance(event, RecallEvent):
                 trace.recalls += [event] if self._is_own(event.index) else []
             elif isinstance(event, _STARTS):
-                is_chat = isinstance(event, llm.LLMChatStartEvent)
-                prompt: Any = event.messages if is_chat else event.prompt  # type: ignore[union-attr]
+                prompt: Any = getattr(event, "messages", None) or getattr(event, "prompt", "")
                 trace.open[id_] = None, _prompts(span, prompt)
             elif isinstance(event, _PARTS_OR_ENDS) and prompts is not None:
                 made: Any = event.response
