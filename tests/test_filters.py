@@ -100,7 +100,6 @@ def test_filters_equal_plain_python(
     expected = sorted(chunk.id for chunk in chunks if passes(chunk, where))
     assert index.ids(where) == expected
     assert sorted(hit.id for hit in index.recall("x", k=1000, where=where)) == expected
-    assert index.ids(lambda chunk: passes(chunk, where)) == expected
 
 
 def test_any_float_equals_itself(memory: HebbianIndex) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from itertools import compress
 from pathlib import Path
@@ -15,7 +15,6 @@ from hebbgraph.errors import ParameterError, StorageError, check_whole
 from hebbgraph.filters import rows_passing
 from hebbgraph.index.session import OpenNamespace, listed
 from hebbgraph.learning.graph import cooccurrence, find_tags, neighbors, referring
-from hebbgraph.recall.pipeline import Where
 from hebbgraph.records import Chunk, Neighbor, Tag
 from hebbgraph.store.chunks import chunks_by_id
 from hebbgraph.store.sqlite import SQLiteDatabase
@@ -35,15 +34,12 @@ class AskingVerbs(OpenNamespace):
             stored = chunks_by_id(session, wanted)
         return [stored[id_].chunk() for id_ in wanted if id_ in stored]
 
-    def ids(self, where: Where = None) -> list[str]:
+    def ids(self, where: Mapping[str, Any] | None = None) -> list[str]:
         """Return the ids of the chunks that pass a filter, sorted."""
         with self._database.read() as session:
             found = session.rows("SELECT row, id FROM $chunk ORDER BY id")
             if where is None:
                 return [id_ for _, id_ in found]
-            if callable(where):
-                stored = chunks_by_id(session, [id_ for _, id_ in found])
-                return [id_ for _, id_ in found if where(stored[id_].chunk())]
             passing, _ = rows_passing(session, where)
         passes = passing(np.array([row for row, _ in found], np.int64))
         return [id_ for _, id_ in compress(found, passes)]

@@ -111,8 +111,6 @@ class WritingVerbs(OpenNamespace):
         """
         if ids is None and document_id is None and where is None:
             raise ParameterError("delete takes ids, document_id= or a filter; got none of them")
-        if callable(where):
-            raise ParameterError("delete takes a dict for where=; a callable is no filter")
         if where is not None and not where:
             raise ParameterError("where={} passes every chunk; name what to delete")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, islice
 
 import numpy as np
 
@@ -21,7 +21,6 @@ from hebbgraph.text.characters import fold
 from hebbgraph.text.compounds import compounds
 from hebbgraph.text.tokens import display, lexical_terms, tokenize
 
-_PAGE = 500
 #: The most words of a stub: a heading alone, "see page 4", a part still to be written.
 _STUB = 12
 
@@ -54,14 +53,10 @@ def where_callable(
     request: Request, ranking: Ranking, passes: Callable[[Chunk], bool], k: int
 ) -> Ranking:
     """Return the first k rows whose chunks a caller's function passes."""
-    kept: list[int] = []
-    for start in range(0, len(ranking.rows), _PAGE):
-        rows = ranking.rows[start : start + _PAGE].tolist()
-        chunks = chunks_by_row(request.snapshot.session, rows)
-        kept += (start + at for at, row in enumerate(rows) if passes(chunks[row].chunk()))
-        if len(kept) >= k:
-            break
-    return replace(ranking, rows=ranking.rows[kept[:k]], scores=ranking.scores[kept[:k]])
+    rows = ranking.rows.tolist()
+    chunks = chunks_by_row(request.snapshot.session, rows)
+    kept = list(islice((n for n, row in enumerate(rows) if passes(chunks[row].chunk())), k))
+    return replace(ranking, rows=ranking.rows[kept], scores=ranking.scores[kept])
 
 
 def make_hits(request: Request, ranking: Ranking, min_score: float | None) -> tuple[Hit, ...]:

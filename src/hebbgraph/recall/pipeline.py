@@ -39,7 +39,6 @@ from hebbgraph.text.query import usable_question
 
 Where: TypeAlias = Mapping[str, Any] | Callable[[Chunk], bool] | None
 #: Larger scores of seeds are scaled, so that their differences stay finite.
-_LARGE_SCORE = 1e100
 _NOTHING = "nothing known: the index seems to hold nothing about this question"
 _TOO_SHORT = "too short: the question names nothing to search for; ask what it is about, too"
 _SLIP = "no chunk holds {!r}; words that begin with {!r} were searched for in its place"
@@ -327,8 +326,6 @@ def _checked_seeds(seeds: Iterable[tuple[str, float]]) -> dict[str, float]:
     """Return scores by id, shifted to be positive."""
     try:
         pairs = list(seeds.items() if isinstance(seeds, Mapping) else seeds)
-        if any(isinstance(pair, str) for pair in pairs):
-            raise TypeError("a str is no pair")
         scores = {str(id_): float(score) for id_, score in pairs}
     except (TypeError, ValueError) as error:
         raise ParameterError(f"seeds are pairs of chunk id and score: {error}") from error
@@ -336,8 +333,6 @@ def _checked_seeds(seeds: Iterable[tuple[str, float]]) -> dict[str, float]:
         raise ParameterError(f"at most {MAX_SEEDS} seeds, got {len(scores)}")
     if not all(map(np.isfinite, scores.values())):
         raise ParameterError("the score of a seed is NaN or infinite")
-    if (largest := max(map(abs, scores.values()), default=0.0)) > _LARGE_SCORE:
-        scores = {id_: score / largest for id_, score in scores.items()}
     low, high = min(scores.values(), default=0.0), max(scores.values(), default=0.0)
     # Scores may be negated distances; the lowest one must stay above 0.
     shift = 0.1 * ((high - low) or 1.0) - low if low < 0 else 0.0

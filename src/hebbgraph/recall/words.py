@@ -10,7 +10,7 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 
 import numpy as np
@@ -33,33 +33,36 @@ _MARGIN = 1e-6
 class WordSearch:
     """Finds the chunks that hold the words of a question, which have weights in it.
 
-    ``forms`` are other terms of the same word, by word. A chunk that holds one of these holds the
-    word, as often as the most frequent one.
+    ``forms`` are other terms of the same word, by word, each with a term that a chunk must hold,
+    too: itself, or the label of a language. A chunk that holds one of these holds the word, as
+    often as the most frequent one.
     """
 
     def __init__(
         self,
         snapshot: Snapshot,
         weights: Mapping[str, float],
-        forms: Mapping[str, Collection[str]] | None = None,
+        forms: Mapping[str, Mapping[str, str]] | None = None,
     ) -> None:
         self.snapshot = snapshot
         self.weights = weights
-        keys = {word: [word, *(forms or {}).get(word, ())] for word in weights}
-        found = snapshot.find(TermKind.WORD, list(dict.fromkeys(chain(*keys.values()))))
-        held = {word: [found[key] for key in some if key in found] for word, some in keys.items()}
-        self.terms = {word: terms for word, terms in held.items() if terms}
+        pairs = {word: {word: word} | dict((forms or {}).get(word, {})) for word in weights}
+        every = chain.from_iterable(pair for some in pairs.values() for pair in some.items())
+        found = snapshot.find(TermKind.WORD, list(dict.fromkeys(every)))
+        self.terms = {
+            word: [(found[form], found[where]) for form, where in some.items() if form in found]
+            for word, some in pairs.items()
+        }
 
     def frequency(self, word: str) -> int:
         """Return the number of chunks that hold a word, by its most frequent form."""
-        return max((term.df for term in self.terms.get(word, ())), default=0)
+        some = self.terms.get(word, ())
+        return max((min(term.df, where.df) for term, where in some), default=0)
 
     def holders(self, word: str) -> IntArray:
-        return self._read([word])[word].rows if word in self.terms else np.empty(0, np.int64)
+        return self._read([word])[word].rows
 
     def holds(self, word: str, rows: IntArray) -> BoolArray:
-        if word not in self.terms:
-            return np.zeros(len(rows), np.bool_)
         return is_in_sorted(rows, self._blocks(word, rows).rows)
 
     def best(
@@ -67,7 +70,7 @@ class WordSearch:
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return the n best chunks and their BM25; of equal ones those with the smaller ids."""
         df = {word: self.frequency(word) for word in self.terms}
-        order = sorted(df, key=lambda word: (df[word], word))
+        order = sorted(filter(df.get, df), key=lambda word: (df[word], word))
         if not order:
             return np.empty(0, np.int64), np.empty(0)
         weights = {
@@ -93,13 +96,23 @@ class WordSearch:
 
     def _read(self, words: Sequence[str]) -> dict[str, Postings]:
         """Read the postings of words."""
-        ids = {word: [term.id for term in self.terms[word]] for word in words}
-        read = self.snapshot.postings(chain.from_iterable(ids.values()))
-        return {word: united([read[id_] for id_ in some]) for word, some in ids.items()}
+        ids = [term.id for word in words for term, _ in self.terms[word]]
+        read = self.snapshot.postings(dict.fromkeys(ids))
+        return {word: self._united(word, lambda term: read[term.id]) for word in words}
 
     def _blocks(self, word: str, rows: IntArray) -> Postings:
         """Read only the blocks of a word in which some rows would be."""
-        return united([self._blocks_of(term, rows) for term in self.terms[word]])
+        return self._united(word, lambda term: self._blocks_of(term, rows))
+
+    def _united(self, word: str, read: Callable[[Term], Postings]) -> Postings:
+        """Unite the postings of a word's terms; a form of a language counts in that language."""
+        held = []
+        for term, where in self.terms[word]:
+            held.append(read(term))
+            if where.id != term.id:
+                spoken = self.snapshot.postings([where.id])[where.id].rows
+                held[-1] = held[-1].take(is_in_sorted(held[-1].rows, spoken))
+        return united(held)
 
     def _blocks_of(self, term: Term, rows: IntArray) -> Postings:
         if term.id in self.snapshot.cache.tables["postings"] or term.df <= _COMMON:

@@ -46,8 +46,8 @@ class Postings(NamedTuple):
 
 def united(held: Sequence[Postings]) -> Postings:
     """Return the chunks of any of some terms, each with its highest number."""
-    if len(held) == 1:
-        return held[0]
+    if len(held) < 2:
+        return held[0] if held else Postings.decode(b"")
     every = Postings(*map(np.concatenate, zip(*held, strict=True)))
     ordered = every.take(np.lexsort((~every.numbers, every.rows)))
     return ordered.take(np.unique(ordered.rows, return_index=True)[1])
