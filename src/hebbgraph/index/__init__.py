@@ -164,8 +164,8 @@ def _agreed(meta: dict[str, str], settings: Settings, path: str) -> Settings:
     for name, value in settings.build().items():
         if name in settings.model_fields_set and name in built and built[name] != value:
             raise ParameterError(
-                f"{path} was built with {name}={built[name]!r}, got {value!r}; open it without, or "
-                "make a new index"
+                f"{path} was built with {name}={built[name]!r}, got {value!r}; omit the setting, "
+                "or make a new index"
             )
     kept = {name: value for name, value in built.items() if name not in settings.model_fields_set}
     return Settings(**{**settings.model_dump(include=settings.model_fields_set), **kept})
