@@ -362,7 +362,7 @@ def test_lessons_tell_why_they_move_nothing(index: HebbianIndex) -> None:
         *["", "", "", "others contradict it", ""],
     ]
     index.add([{"id": "c4", "text": "Nobody hunts here."}])
-    assert index.lessons(chunk="c4")[0].note.startswith("its chunks are gone or were edited")
+    assert index.lessons(chunk="c4")[0].note.startswith("its chunks were deleted or edited")
     index.add([CHUNKS[4]])
     assert index.lessons(chunk="c4")[0].note == ""
 

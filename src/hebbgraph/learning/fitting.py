@@ -113,7 +113,7 @@ def _drawn(session: Session, ids: list[str]) -> list[LessonRow]:
     """Return the first lessons by the hash of their ids that can be exams."""
     ids = sorted(ids, key=lambda id_: hashlib.blake2b(id_.encode()).digest())
     lessons = chain.from_iterable(lessons_of(session, part) for part in portions(ids, _MOST))
-    exams = (one for one in lessons if one.body["cited"] and one.body["scores"])
+    exams = (row for row in lessons if row.body["cited"] and row.body["scores"])
     return list(islice(exams, _MOST))
 
 

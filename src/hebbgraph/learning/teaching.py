@@ -133,9 +133,9 @@ def _as_lesson(row: LessonRow, note: str = "") -> Lesson:
 def _why_not(row: LessonRow, beside: Sequence[LessonRow], live: set[str], quorum: int) -> str:
     """Return why a lesson moves nothing; "" if it moves something."""
     if row.texts().isdisjoint(live):
-        return "its chunks are gone or were edited; it rests until the same text is back"
-    later = [one for one in beside if one.actor == row.actor and one.seq > row.seq]
-    if row.actor is not None and any(one.statement()[1:3] != row.statement()[1:3] for one in later):
+        return "its chunks were deleted or edited; it rests until the same text is back"
+    later = [each for each in beside if each.actor == row.actor and each.seq > row.seq]
+    if row.actor is not None and any(new.statement()[1:3] != row.statement()[1:3] for new in later):
         return "the actor has said something else of this question since"
     beliefs = believed(beside, quorum)
     cited, rejected = (set(row.body[name].values()) for name in ("cited", "rejected"))
@@ -145,7 +145,7 @@ def _why_not(row: LessonRow, beside: Sequence[LessonRow], live: set[str], quorum
     )
     if most >= _BELIEVED:
         return ""
-    if len({one.actor for one in beside}) < quorum:
+    if len({each.actor for each in beside}) < quorum:
         return f"fewer than {quorum} actors say so"
     return "others contradict it"
 
