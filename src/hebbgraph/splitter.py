@@ -102,7 +102,7 @@ class Splitter:
             Of the document; by default its first heading, if no other has its level.
         document_id : str, optional
         metadata : mapping, optional
-            Of each chunk, beside ``headings`` (those above, outermost first), ``position`` (from
+            Of each chunk, besides ``headings`` (those above, outermost first), ``position`` (from
             0), ``start`` and ``end``: ``text[start:end]`` is the chunk's text, except for what is
             left out and the repeated header of a table.
         address : str, optional

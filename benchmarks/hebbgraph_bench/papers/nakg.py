@@ -2,7 +2,7 @@
 
 The paper's tests [1]_ are not published. Here half of the questions of a set teach: of ten hits,
 those that are relevant are cited. The other half is asked of NAKG as it starts, trained on tags,
-and trained on tags and lessons, beside the default strategy untaught and taught.
+and trained on tags and lessons, against the default strategy untaught and taught.
 
 The paper claims O(N log N). The last table measures CPU seconds on drawn vectors around topics, of
 about 120 chunks each; an exponent of 1 is linear, of 2 quadratic.

@@ -123,7 +123,7 @@ class StoreBeneath:
             if listed is None and not held:
                 raise ParameterError(
                     f"{type(self.store).__name__} cannot list its documents, and holds none that "
-                    "the index knows; hand over those that it holds now: refresh(documents)"
+                    "the index knows; pass its current documents: refresh(documents)"
                 )
             chunks = chunks_of(held.values(), list(held))
         report = index.add(chunks)

@@ -272,7 +272,7 @@ class HebbianRetriever(Closing, RequestRetriever):
         if (beneath := self.beneath) is not None:
             return beneath.refresh(self.index, documents)
         if documents is None:
-            raise ParameterError("refresh takes documents; only over a vector store it needs none")
+            raise ParameterError("refresh needs documents, unless vectorstore= is set")
         return self.index.refresh(chunks_of(documents))
 
     def close(self) -> None:

@@ -25,7 +25,7 @@ class Reason(StrEnum):
     NOTHING_CITED = "it cites nothing"
     DENIED = "it says that the passages do not help"
     NOTED = "the index learns nothing from it"
-    UNKNOWN_ANSWER = "no answer of this id is kept"
+    UNKNOWN_ANSWER = "no answer with this id is kept"
     REFUSED = "it could not be read or stored"
     DROPPED = "too many answers are waiting to be learned"
 

@@ -371,7 +371,7 @@ def _doctor(index: HebbianIndex, arguments: argparse.Namespace) -> _Answer:
 def _export(index: HebbianIndex, arguments: argparse.Namespace) -> _Answer | None:
     """Write all chunks to a file .jsonl, a chunk a line, which `hebbgraph index` reads."""
     if str(arguments.file) != "-" and arguments.file.suffix != ".jsonl":
-        raise ParameterError(f"call it {arguments.file}.jsonl, so that `index` reads chunks in it")
+        raise ParameterError(f"call it {arguments.file}.jsonl, so that `index` reads it as chunks")
     ids = index.ids()
     chunks = (chunk for id_ in ids for chunk in index.get(id_))
     lines = (f"{chunk.model_dump_json(exclude_defaults=True)}\n" for chunk in chunks)

@@ -1,4 +1,4 @@
-"""HebbianIndex: the verbs of an index."""
+"""HebbianIndex: what can be done with an index."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ class HebbianIndex(Closing, WritingVerbs, AskingVerbs, TeachingVerbs):
         cache_dir: str | Path | None = None,
         read_only: bool = False,
     ) -> Self:
-        """Open an index, making it if there is none.
+        """Open an index, or create it if there is none.
 
         Parameters
         ----------
         path : str or Path
             A directory, ``":memory:"``, or the URL of a PostgreSQL database.
         namespace : str
-            One of the index's tenants. Namespaces are files, or schemas, of their own.
+            One of the index's tenants. Each is a separate file or schema.
         embedder : Embedder, optional
             Any object with ``embed_documents`` and ``embed_query``, such as LangChain's
             ``Embeddings``.
@@ -63,7 +63,7 @@ class HebbianIndex(Closing, WritingVerbs, AskingVerbs, TeachingVerbs):
         settings : Settings, optional
             By default those that the index was built with.
         cache_dir : str or Path, optional
-            Where a file that maps the vectors may be written; by default beside the database.
+            Where a file that maps the vectors may be written; by default next to the database.
         read_only : bool
             Open an index that exists, and never write.
 

@@ -328,7 +328,7 @@ def _checked_seeds(seeds: Iterable[tuple[str, float]]) -> dict[str, float]:
     try:
         pairs = list(seeds.items() if isinstance(seeds, Mapping) else seeds)
         if any(isinstance(pair, str) for pair in pairs):
-            raise TypeError("a str is no pair")
+            raise TypeError("a str is not a pair")
         scores = {str(id_): float(score) for id_, score in pairs}
     except (TypeError, ValueError) as error:
         raise ParameterError(f"seeds are pairs of chunk id and score: {error}") from error

@@ -124,7 +124,7 @@ class PostgresDatabase:
                 if time.monotonic() > deadline:
                     raise ConnectionLostError(
                         f"{self.cache_key}: the connection broke while a write was committed; "
-                        f"look whether it is there before you write again ({error})"
+                        f"check whether it is stored before you write again ({error})"
                     ) from error
                 time.sleep(0.1)
 
@@ -153,7 +153,7 @@ class PostgresDatabase:
                     if not self._tables(connection):
                         self._create_tables(connection)
             elif not {"meta", "posting"} <= tables:
-                raise NotAnIndexError(f"{self.cache_key} holds tables of something else")
+                raise NotAnIndexError(f"{self.cache_key} holds tables that are not hebbgraph's")
 
     def _tables(self, connection: psycopg.Connection[Any]) -> set[str]:
         sql = "SELECT tablename FROM pg_tables WHERE schemaname = %s"
@@ -180,7 +180,7 @@ class PostgresDatabase:
         return []
 
     def backup(self, path: Path) -> None:
-        raise StorageError(f"PostgreSQL makes copies: pg_dump --schema={self._schema} -f {path}")
+        raise StorageError(f"back PostgreSQL up with pg_dump --schema={self._schema} -f {path}")
 
     def close(self) -> None:
         self._closed = True

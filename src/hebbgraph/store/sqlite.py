@@ -259,7 +259,7 @@ class SQLiteDatabase:
             if "meta" in tables and "posting" in tables:
                 return
             if tables or self._read_only:
-                raise NotAnIndexError(f"{self._name} is empty, or a database of something else")
+                raise NotAnIndexError(f"{self._name} is empty, or not a hebbgraph database")
             with _committed(connection):
                 if not connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall():
                     for statement in create_statements(**_TYPES):

@@ -40,7 +40,7 @@ _UNDIVIDED = word_set("undivided")
 _UNUSUAL = re.compile(r"(?:[A-Z]?[a-z]++[,.;:!?)]*+\s+)*+(\S*)\s*").findall
 #: What an ASCII word with compounds has.
 _MAYBE = re.compile(r"[A-Z](?<=[a-z].)|[a-z](?<=[A-Z]{2}.)|[0-9_]|[-.:][A-Za-z]|\b[A-Z]\b")
-#: .NET; c++ before a number; a capital by itself, as C is beside Objective-C; 🦊.
+#: .NET; c++ before a number; a capital by itself, as in "C and Objective-C"; 🦊.
 _SIGN = regex.compile(
     rf"(?<![\w.)\]])\.{_NAME_PART}|[cg]\+\+(?=\d)|(?<![^(\[\"“])[B-HJ-Z](?![^)\],;:?!\"”])"
     r"|[\p{So}--[©®™°\ufffd\u2500-\u25ff]]",
