@@ -19,10 +19,10 @@ from hebbgraph import HebbianIndex, Settings
 from hebbgraph.errors import LessonError, NotFoundError, ParameterError
 from hebbgraph.formulas.votes import Statement, beliefs
 from hebbgraph.learning import teaching
+from hebbgraph.learning.applying import CUES, Products, products
 from hebbgraph.learning.fitting import without
 from hebbgraph.learning.folding import CITED, PATH, REJECTED, own_weights
 from hebbgraph.learning.lessons import LessonRow, lessons_of
-from hebbgraph.learning.memory import CUES, Products, products
 from hebbgraph.records import Recall
 from hebbgraph.store.database import Cache
 

@@ -200,7 +200,7 @@ def test_a_file_that_fails_keeps_its_former_passages(folder: Path, index: Hebbia
     ingest(["docs"], index)
     write(folder, "docs/a.csv", '"name')
     report = ingest(["docs"], index, delete_missing=True)
-    assert "no table" in report.failed["docs/a.csv"]
+    assert "as a table" in report.failed["docs/a.csv"]
     assert index.documents() == {"docs/a.csv": 1}
     write(folder, "docs/a.csv", "---\n")
     ingest(["docs"], index)

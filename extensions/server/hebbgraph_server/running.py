@@ -81,5 +81,5 @@ def _listen(settings: ServerSettings) -> socket.socket:
         reason = os.strerror(error.errno).lower() if error.errno else str(error)
         raise StorageError(
             f"cannot listen on {settings.host}, port {settings.port}: {reason}; --port 0 takes "
-            "any that is free"
+            "any free one"
         ) from error

@@ -158,7 +158,7 @@ def _agreed(meta: dict[str, str], settings: Settings, path: str) -> Settings:
     if (version := meta.get("schema_version", str(SCHEMA_VERSION))) != str(SCHEMA_VERSION):
         raise NotAnIndexError(
             f"{path} has schema {version}, this hebbgraph reads {SCHEMA_VERSION}; open it with the "
-            "hebbgraph that made it"
+            "version that made it"
         )
     built = loaded(meta.get("settings", "{}"))
     for name, value in settings.build().items():

@@ -27,9 +27,7 @@ from hebbgraph.formulas.fitting import (
     score_under,
     scores_of,
 )
-from hebbgraph.learning.folding import own_weights
-from hebbgraph.learning.lessons import LessonRow, lessons_of
-from hebbgraph.learning.memory import (
+from hebbgraph.learning.applying import (
     DOT,
     SQUARE,
     WORDS,
@@ -39,6 +37,8 @@ from hebbgraph.learning.memory import (
     products,
     share_taught,
 )
+from hebbgraph.learning.folding import own_weights
+from hebbgraph.learning.lessons import LessonRow, lessons_of
 from hebbgraph.records import Evaluation
 from hebbgraph.store.database import Cache, Database, Session
 from hebbgraph.store.meta import read_counts, read_json, write_counts, write_meta
