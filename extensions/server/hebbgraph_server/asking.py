@@ -81,10 +81,10 @@ def _raised_by(
         terms = query_terms(lesson.question, index.settings.language)
         return sum(recall.terms.get(term, 0.0) for term in terms), lesson.created
 
-    citing = [row for row in index.lessons(chunk=hit.id) if hit.id in row.cited and not row.note]
-    if not citing:
+    said_so = [one for one in index.lessons(chunk=hit.id) if hit.id in one.cited and not one.note]
+    if not said_so:
         return None
-    lesson = max(citing, key=likeness)
+    lesson = max(said_so, key=likeness)
     said = lesson.model_dump(include={"id", "actor", "question", "created"})
     return {**said, "may_undo": may_undo(visit.token, lesson)}
 

@@ -209,8 +209,8 @@ class RecallVerbs:
             at = np.flatnonzero(ranking.rows == row)
             rank = int(at[0]) + 1 if len(at) else 0
             score = ranking.scores[at] if rank else np.zeros(1)
-            only = replace(ranking, rows=np.array([row], np.int64), scores=score)
-            hit = make_hits(request, only, None)[0]
+            one = replace(ranking, rows=np.array([row], np.int64), scores=score)
+            hit = make_hits(request, one, None)[0]
         return hit.model_copy(update={"rank": rank})
 
     def _check_recall(self, recall: Recall) -> None:
