@@ -88,7 +88,7 @@ release-check: dist  ## Install every distribution from its wheel in empty envir
 test: $(VENV)/.test-installed  ## Run all tests: the core, the adapters, the server with its page, usebench, examples.
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
-check: $(VENV)/.check-installed  ## Check formatting, lint, sizes, imports between floors, and types; change nothing.
+check: $(VENV)/.check-installed  ## Check formatting, lint, sizes, imports between layers, and types; change nothing.
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/python tools/sizes.py

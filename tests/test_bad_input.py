@@ -334,7 +334,7 @@ MESSAGES: dict[str, tuple[Callable[[HebbianIndex], object], str]] = {
     ),
     "a tag that is not there": (
         lambda index: index.neighbors("kraken"),
-        "no chunk holds the tag 'kraken'; tags(prefix) lists those there are",
+        "no chunk holds the tag 'kraken'; tags(prefix) lists tags",
     ),
     "an unknown setting": (
         lambda _: Settings(vectors=2),

@@ -397,7 +397,7 @@ def test_other_distributions_add_commands(monkeypatch: pytest.MonkeyPatch) -> No
     assert run("bench", "--sets", "7").stdout == "7 sets\n"
     assert 'pip install "hebbgraph[server]"' in run("serve", "--open", code=2).stderr
     text = run("--help").stdout
-    assert "Measure hebbgraph" in text
+    assert "Compare hebbgraph" in text
     assert 'MCP. It needs: pip install "hebbgraph[server]"' in " ".join(text.split())
 
 
@@ -489,7 +489,7 @@ def test_the_module_runs_and_control_c_ends_it(folder: Path) -> None:
         process.stdin.close()
     assert process.returncode == 130
     assert stderr == (
-        "interrupted: what was acknowledged is kept; run the command again to go on\n"
+        "interrupted: finished batches are stored; run the command again to continue\n"
     )
 
 

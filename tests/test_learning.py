@@ -19,10 +19,10 @@ from hebbgraph import HebbianIndex, Settings
 from hebbgraph.errors import LessonError, NotFoundError, ParameterError
 from hebbgraph.formulas.votes import Statement, beliefs
 from hebbgraph.learning import teaching
+from hebbgraph.learning.applying import CUES, Products, products
 from hebbgraph.learning.fitting import without
 from hebbgraph.learning.folding import CITED, PATH, REJECTED, own_weights
 from hebbgraph.learning.lessons import LessonRow, lessons_of
-from hebbgraph.learning.memory import CUES, Products, products
 from hebbgraph.records import Recall
 from hebbgraph.store.database import Cache
 
@@ -358,11 +358,11 @@ def test_lessons_tell_why_they_move_nothing(index: HebbianIndex) -> None:
     index.reinforce(index.recall(QUESTIONS[1], k=8), cited=["c4"], actor="ada")
     notes = [lesson.note for lesson in index.lessons()]
     assert notes == [
-        "the actor has said something else of this question since",
+        "the actor has since said something else about this question",
         *["", "", "", "others contradict it", ""],
     ]
     index.add([{"id": "c4", "text": "Nobody hunts here."}])
-    assert index.lessons(chunk="c4")[0].note.startswith("its chunks are gone or were edited")
+    assert index.lessons(chunk="c4")[0].note.startswith("its chunks were deleted or edited")
     index.add([CHUNKS[4]])
     assert index.lessons(chunk="c4")[0].note == ""
 
@@ -471,7 +471,7 @@ def test_a_broken_line_is_refused_and_nothing_is_taught(
         path.write_text(line + "\n")
         with HebbianIndex.open(":memory:") as other:
             other.add(CHUNKS)
-            with pytest.raises(LessonError, match="line 1 is no exported lesson"):
+            with pytest.raises(LessonError, match="line 1 is not an exported lesson"):
                 other.import_lessons(path)
             assert other.lessons() == []
 
@@ -486,7 +486,7 @@ def test_a_line_that_lacks_something_is_told_what(
     line = json.loads(path.read_text())
     del line[name]
     path.write_text(json.dumps(line))
-    with pytest.raises(LessonError, match=f"line 1 is no exported lesson: it lacks '{name}'$"):
+    with pytest.raises(LessonError, match=f"line 1 is not an exported lesson: it lacks '{name}'$"):
         index.import_lessons(path)
 
 

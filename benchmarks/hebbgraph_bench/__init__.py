@@ -1,8 +1,8 @@
-"""Measures hebbgraph beside what people use instead; the command ``hebbgraph bench``.
+"""Compares hebbgraph with other retrievers; the command ``hebbgraph bench``.
 
-``rank`` measures search, ``learn`` what use changes, ``left_out`` whether constants that serve most
-corpora serve one more, ``frameworks`` what users of LangChain and LlamaIndex get, ``speed`` time
-and memory, ``attacks`` what invented names can do. ``multihop`` makes sets of published files.
-``systems`` holds hebbgraph and its nearest rivals as systems of usebench, which reads sets, scores
-rankings and has the simple systems.
+``rank`` measures search, ``learn`` the effect of use, ``left_out`` whether constants fitted to most
+corpora fit one more, ``frameworks`` what users of LangChain and LlamaIndex get, ``speed`` time and
+memory, ``attacks`` what invented names can do. ``multihop`` makes sets from published files.
+``systems`` has hebbgraph and its closest rivals as systems of usebench, which reads sets, scores
+rankings and contains the simple systems.
 """

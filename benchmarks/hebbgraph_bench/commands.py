@@ -34,7 +34,7 @@ _DEFAULT = "rank"
 
 def add_commands(subparsers: Any) -> None:
     """Add ``bench``. It takes all words, as its options depend on the study."""
-    text = "Measure hebbgraph beside what people use instead."
+    text = "Compare hebbgraph with other retrievers."
     # No argument starts with NUL, so even options are words for the study's own parser.
     command = subparsers.add_parser("bench", help=text, prefix_chars="\0", add_help=False)
     command.add_argument("words", nargs="*")
@@ -68,5 +68,5 @@ def _paper(name: str) -> Any:
     if name not in PAPERS:
         raise ParameterError(f"--paper is one of {', '.join(PAPERS)}; got {name!r}")
     if find_spec("hebbgraph_papers") is None:
-        raise MissingExtraError('--paper takes: pip install "hebbgraph[papers]"')
+        raise MissingExtraError('--paper needs: pip install "hebbgraph[papers]"')
     return import_module(f"hebbgraph_bench.{PAPERS[name]}")

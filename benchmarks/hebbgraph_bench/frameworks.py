@@ -1,4 +1,4 @@
-"""Questions in two wordings, beside what people use in LangChain and LlamaIndex today.
+"""Compare with the retrievers of LangChain and LlamaIndex on questions in two wordings.
 
 Forty passages of an invented island (harrow) and thirty things to know, each asked plainly and in
 other words. Sixteen are in one passage, fourteen take two.

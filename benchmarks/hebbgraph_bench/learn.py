@@ -72,7 +72,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def summary(results: list[dict[str, Any]], kind: str) -> str:
-    """Return hebbgraph before and after use beside the best of the others; a row is a set."""
+    """Compare hebbgraph before and after use with the best of the others; a row is a set."""
     rows = []
     for result in results:
         metric, after = result["metric"], {}

@@ -1,4 +1,4 @@
-"""Approximate vector search beside exact search: R@10 of it, milliseconds, bytes.
+"""Compare approximate with exact vector search: R@10, milliseconds, bytes.
 
     nearest N [--dimension D]
 

@@ -1,4 +1,4 @@
-"""Search, beside BM25, dense search and their fusions: one table a metric, with intervals.
+"""Compare search with BM25, dense search and their fusions: one table a metric.
 
 Each question is asked once and nothing is taught. The last column compares the last system with the
 best that is not hebbgraph on that set, with a paired 95 % interval over questions.

@@ -3,8 +3,8 @@
     build CORPUS.jsonl INDEX [--vectors N]
     ask INDEX QUESTIONS.json [--vectors N]
     change INDEX CORPUS.jsonl [--vectors N]     works on a copy
-    beside INDEX QUESTIONS.json CORPUS.jsonl    recalls beside a busy writer
-    words INDEX QUESTIONS.json CORPUS.jsonl     BM25 beside Tantivy and bm25s
+    beside INDEX QUESTIONS.json CORPUS.jsonl    recalls next to a busy writer
+    words INDEX QUESTIONS.json CORPUS.jsonl     BM25, Tantivy and bm25s
 
 CORPUS has a line {"id", "title", "text"} for each chunk, QUESTIONS is a list of str. INDEX of build
 and ask may be the URL of a PostgreSQL database, empty or built. Each call prints one line of JSON.

@@ -39,7 +39,7 @@ from hebbgraph_server import Client, ServerError
 from hebbgraph import HebbianIndex
 from hebbgraph.protocols import Closing
 
-#: The command ``hebbgraph serve``, of the server beside this module.
+#: The command ``hebbgraph serve``, of the server installed with this module.
 _SERVE = """
 import argparse
 from hebbgraph_server.commands import add_commands
@@ -116,7 +116,7 @@ class _Process(Closing):
 
 @dataclass
 class _Record:
-    """What clients were told, by all of them."""
+    """What all clients were told."""
 
     chunks: dict[str, dict[str, str]] = field(default_factory=lambda: defaultdict(dict))
     unsure: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
@@ -225,7 +225,7 @@ def _fill(database: str, tenants: Sequence[str], record: _Record) -> None:
 
 
 def _check(database: str, tenants: Sequence[str], record: _Record) -> dict[str, int]:
-    """Compare what is there with what was acknowledged."""
+    """Compare what is stored with what was acknowledged."""
     result: Counter[str] = Counter()
     for tenant in tenants:
         with HebbianIndex.open(database, namespace=tenant) as index:

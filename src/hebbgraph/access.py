@@ -33,7 +33,7 @@ Actor: TypeAlias = str | Callable[[Fields], str | None] | None
 
 
 class OpenOptions(TypedDict, total=False):
-    """What :meth:`hebbgraph.HebbianIndex.open` takes beside path and embedder."""
+    """What :meth:`hebbgraph.HebbianIndex.open` takes besides path and embedder."""
 
     namespace: str
     tagger: Tagger | None
@@ -71,7 +71,7 @@ def ruled(rule: Callable[[Fields], Any], fields: Fields, name: str) -> Any:
             f"{name} finds no {error.args[0]!r:.80} in the request; set it there"
         ) from error
     if made is None:
-        raise FilterError(f"{name} returned None; a filter that lets all pass is empty")
+        raise FilterError(f"{name} returned None; return {{}} to pass everything")
     return made
 
 

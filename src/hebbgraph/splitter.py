@@ -45,10 +45,10 @@ class Splitter:
     r"""Splits Markdown and plain text into chunks.
 
     A section becomes one chunk. One with fewer tokens than the least is joined with the next ones
-    of its chapter; one with more than the most is cut where it can be cut best: before a
-    paragraph, a list item, a code block or table, a sentence, and at last before a word. Code
-    blocks and tables are cut only if they alone are too long; each part of a table then begins
-    with its header. Images as data URIs and other long base64 are left out.
+    of its chapter; one with more than the most is cut at the best place that fits: before a
+    paragraph, a list item, a code block or table, a sentence, or at worst a word. Code blocks and
+    tables are cut only if they alone are too long; each part of a table then begins with its
+    header. Images as data URIs and other long base64 are left out.
 
     Parameters
     ----------
@@ -102,9 +102,9 @@ class Splitter:
             Of the document; by default its first heading, if no other has its level.
         document_id : str, optional
         metadata : mapping, optional
-            Of each chunk, beside ``headings`` (those above, outermost first), ``position`` (from
-            0), ``start`` and ``end``: ``text[start:end]`` is the chunk's text, but for what is left
-            out and a repeated header of a table.
+            Of each chunk, besides ``headings`` (those above, outermost first), ``position`` (from
+            0), ``start`` and ``end``: ``text[start:end]`` is the chunk's text, except for what is
+            left out and the repeated header of a table.
         address : str, optional
             The document's path or URL. Chunks are found at its anchors (``a.md#setup``), and
             relative links start from it.
@@ -114,9 +114,9 @@ class Splitter:
         Returns
         -------
         list of Chunk
-            The title is the heading, after the document's unless it names that. Ids follow from
-            document id, headings and text, so an edit leaves those of other sections as they are,
-            but for short ones that are joined otherwise.
+            A title is the heading, after the document's title unless it contains that. Ids are
+            derived from document id, headings and text, so an edit changes no id in other
+            sections, except where short sections are now joined differently.
 
         Raises
         ------

@@ -31,8 +31,8 @@ _LONGEST_TAG, _LONGEST_TEXT, _LONGEST_ANSWER = 100, 8000, 200_000  # characters
 class LLMTagger:
     """Asks a language model for tags, once for each batch of chunks (BambooKG, arXiv:2510.25724).
 
-    Texts are quoted as JSON between random lines, and answers are read as data, so all that a
-    hostile text can bring about is a few short phrases.
+    Texts are quoted as JSON between random lines, and answers are read as data, so a hostile text
+    can at most add a few short phrases.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class LLMTagger:
     vocabulary : iterable of str, optional
         The only tags there are.
     on_questions : bool
-        Ask for tags of questions, too, beside those that they name.
+        Also ask for tags of questions, in addition to those that they name.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Check that everything stored follows from the texts, and make it anew; statistics."""
+"""Check that everything stored follows from the texts, or recreate it; statistics."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ _DERIVED = ("term", "common", "opening", "posting", "held", "fact", "pending", "
 
 
 def rebuild(session: Session, settings: Settings) -> int:
-    """Make terms, postings and facts anew from the chunks; return how many chunks there are."""
+    """Recreate terms, postings and facts from the chunks; return the number of chunks."""
     for table in _DERIVED:
         session.run(f"DELETE FROM ${table}")
     session.run("DELETE FROM $embedding WHERE row NOT IN (SELECT row FROM $chunk)")
@@ -163,7 +163,7 @@ def rebuild(session: Session, settings: Settings) -> int:
 
 
 def _counted(session: Session) -> Counts:
-    """Return counts of what is there."""
+    """Return counts of what is stored."""
     chunks, length = session.rows("SELECT count(*), coalesce(sum(length), 0) FROM $chunk")[0]
     vectors, total = 0, np.zeros(0, np.int64)
     sql = "SELECT row, data FROM $embedding WHERE row > ? ORDER BY row"

@@ -200,7 +200,7 @@ def test_a_file_that_fails_keeps_its_former_passages(folder: Path, index: Hebbia
     ingest(["docs"], index)
     write(folder, "docs/a.csv", '"name')
     report = ingest(["docs"], index, delete_missing=True)
-    assert "no table" in report.failed["docs/a.csv"]
+    assert "as a table" in report.failed["docs/a.csv"]
     assert index.documents() == {"docs/a.csv": 1}
     write(folder, "docs/a.csv", "---\n")
     ingest(["docs"], index)
@@ -253,15 +253,15 @@ def test_whatever_lies_in_a_folder_is_read_or_skipped_with_a_reason(
     skipped = {
         "docs/node_modules": "is made by a program",
         "docs/empty.md": "is empty",
-        "docs/binary.txt": "is binary, no text",
+        "docs/binary.txt": "is binary, not text",
         "docs/picture.png": "is of a kind that is not read",
         "docs/loop": "is a link",
         "docs/gone.md": "is a link",
     }
     assert report.skipped == skipped
     assert report.failed.pop("docs/huge.md") == "is larger than 4,000 bytes"
-    assert report.failed.pop("docs/pipe.md") == "is no regular file"
-    assert report.failed.pop("docs/s.md") == "is no regular file"
+    assert report.failed.pop("docs/pipe.md") == "is not a regular file"
+    assert report.failed.pop("docs/s.md") == "is not a regular file"
     if os.geteuid():
         assert report.failed.pop("docs/locked.md") == "cannot be read: permission denied"
     assert not report.failed

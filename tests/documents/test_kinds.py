@@ -362,7 +362,7 @@ def test_a_page_declares_its_encoding() -> None:
         ("a.txt", b"\x7fELF\0\0\1", "is binary"),
         ("a.js", b"a=1;b(a);" * 5000, "minified"),
         ("a.json", b"{", "is not valid JSON"),
-        ("a.csv", b'"a\n', "is no table"),
+        ("a.csv", b'"a\n', "cannot be read as a table"),
         pytest.param("a.docx", b"PK nonsense", "cannot be read by pandoc", marks=pandoc),
     ],
 )

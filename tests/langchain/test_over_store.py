@@ -105,7 +105,7 @@ def test_a_store_that_was_filled_anew_is_seen_at_refresh(
     store.delete(["pay", "menu"])
     store.add_documents([Document(PAY, id="p-2"), Document("The galley.", id="m-2")])
     assert over.invoke("salary table") == []
-    assert "are not in the index before refresh()" in caplog.text
+    assert "of the vector store's documents until refresh()" in caplog.text
     report = over.refresh()
     assert (report.added, report.deleted) == (2, 2)
     assert over.invoke("salary table")[0].id == "p-2"
@@ -165,10 +165,10 @@ def test_a_store_with_search_alone_seeds(caplog: pytest.LogCaptureFixture) -> No
     with HebbianRetriever.from_documents(unnamed, vectorstore=Common(unnamed), k=1) as over:
         assert over.invoke("galley menu")[0].page_content == "The menu of the galley."
         assert over.refresh(unnamed[:1]).deleted == 1
-        with pytest.raises(ParameterError, match="hand over those that it holds now"):
+        with pytest.raises(ParameterError, match="pass its current documents"):
             over.refresh()
         over.invoke("galley")
-    assert "1 documents of the vector store are not in the index" in caplog.text
+    assert "the index lacks 1 of the vector store's documents" in caplog.text
 
 
 def test_distances_and_similarities_give_the_same_seeds(store: InMemoryVectorStore) -> None:

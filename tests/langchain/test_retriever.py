@@ -101,7 +101,7 @@ def test_documents_of_a_source_are_refreshed(retriever: HebbianRetriever) -> Non
     report = retriever.refresh(new)
     assert (report.added, report.deleted) == (1, 1)
     assert "petrel" not in retriever.index.ids()
-    with pytest.raises(ParameterError, match="refresh takes documents"):
+    with pytest.raises(ParameterError, match="refresh needs documents"):
         retriever.refresh()
     with pytest.raises(ParameterError, match="has none"):
         retriever.refresh([Document("no source")])

@@ -112,7 +112,7 @@ def test_bodies_that_fit_nothing_are_refused(api: Any) -> None:
         ),
         ("recalls", {"question": "x", "wher": 1}, "there is no field 'wher' here", "wher"),
         ("recalls", {"question": "x", "where": 5}, "where: input should be an object", "where"),
-        ("lessons", {}, "give recall or answer", "recall"),
+        ("lessons", {}, "give either recall or answer", "recall"),
         ("lessons", {"recall": "gone", "cited": ["bin"]}, "no recall 'gone' is kept", "recall"),
         ("chunks/delete", {}, "ids is missing", "ids"),
         ("chunks", {"chunks": [{"text": " "}]}, "chunks.0", "chunks.0"),

@@ -33,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except UsebenchError as error:
         print(f"usebench: {error}", file=sys.stderr)
         return 2
-    except BrokenPipeError:  # `usebench show result.json | head` has read enough
+    except BrokenPipeError:  # the reader of `usebench run SET | head` has left
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
 

@@ -2,7 +2,7 @@
 
 The paper's tests [1]_ are not published. Here half of the questions of a set teach: of ten hits,
 those that are relevant are cited. The other half is asked of NAKG as it starts, trained on tags,
-and trained on tags and lessons, beside the default strategy untaught and taught.
+and trained on tags and lessons, against the default strategy untaught and taught.
 
 The paper claims O(N log N). The last table measures CPU seconds on drawn vectors around topics, of
 about 120 chunks each; an exponent of 1 is linear, of 2 quadratic.
@@ -79,22 +79,22 @@ def _measured(uses: UseSet, model: CachedModel, options: argparse.Namespace) -> 
     if options.epochs is not None:
         epochs = {"edge_epochs": options.epochs, "retrieval_epochs": options.epochs}
 
-    def told(step: str) -> str:
+    def progress(step: str) -> str:
         print(f"{uses.name}: {step}", file=sys.stderr, flush=True)
         return step
 
     with HebbianIndex.open(":memory:", embedder=model) as index:
         index.add({"id": p.id, "title": p.title, "text": p.text} for p in uses.passages)
-        values = {told("spreading"): _values(index, asked, "spreading")}
-        values[told("NAKG, untrained")] = _values(index, asked, Nakg())
+        values = {progress("spreading"): _values(index, asked, "spreading")}
+        values[progress("NAKG, untrained")] = _values(index, asked, Nakg())
         on_tags = train(index, seed=options.seed, **epochs)
-        values[told("NAKG, on tags")] = _values(index, asked, on_tags)
+        values[progress("NAKG, on tags")] = _values(index, asked, on_tags)
         for event in teaching:
             recall = index.recall(event.question, _K)
             index.reinforce(recall, [hit.id for hit in recall if hit.id in event.gold])
         on_lessons = train(index, seed=options.seed, **epochs)
-        values[told("NAKG, on tags and lessons")] = _values(index, asked, on_lessons)
-        values[told("spreading, taught")] = _values(index, asked, "spreading")
+        values[progress("NAKG, on tags and lessons")] = _values(index, asked, on_lessons)
+        values[progress("spreading, taught")] = _values(index, asked, "spreading")
     return {
         "name": uses.name,
         "chunks": len(uses.passages),
@@ -113,22 +113,22 @@ def _values(index: HebbianIndex, asked: Sequence[Event], strategy: str | Strateg
     ]
 
 
-def _table(one: dict[str, Any], seed: int) -> str:
+def _table(result: dict[str, Any], seed: int) -> str:
     """Lay out R@5 of a set, and the differences to untaught spreading."""
-    base = one["values"]["spreading"]
+    base = result["values"]["spreading"]
     rows = [
         [arm, number(float(np.mean(values))), difference(values, base, seed)[0]]
-        for arm, values in one["values"].items()
+        for arm, values in result["values"].items()
     ]
-    title = f"{one['name']}: {one['taught']} questions taught, {one['asked']} others asked"
+    title = f"{result['name']}: {result['taught']} questions taught, {result['asked']} others asked"
     return markdown(title, ["arm", "R@5", "against spreading"], rows)
 
 
 def _training(sets: Sequence[dict[str, Any]]) -> str:
     rows = [
-        [f"{one['name']}, {arm}", *("–" if v is None else f"{v:,.3g}" for v in report.values())]
-        for one in sets
-        for arm, report in one["training"].items()
+        [f"{result['name']}, {arm}", *("–" if v is None else f"{v:,.3g}" for v in report.values())]
+        for result in sets
+        for arm, report in result["training"].items()
     ]
     return markdown("Training", ["set", *sets[0]["training"]["on tags"]], rows)
 

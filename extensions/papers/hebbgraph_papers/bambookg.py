@@ -122,7 +122,7 @@ class BambooKG:
             return (*(PathNode("tag", tag, 0.0) for tag in tags), PathNode("chunk", row, 1.0))
 
         rows = np.array(list(supported), np.int64)
-        scores = np.array([len(of) / len(edges) for of in supported.values()])
+        scores = np.array([len(pairs) / len(edges) for pairs in supported.values()])
         notes = () if cues else (_NOT_LEARNED,)
         return Ranking(rows, scores, path, notes=notes, pads=False)
 
@@ -167,7 +167,7 @@ class _TagGraph:
         columns = self._snapshot.session.rows(sql, missing) if missing else []
         given = {row: to_given(column) for row, column in columns}
         keys = {
-            row: list(map(phrase_key, (*of.tags, *(of.tagged or ())))) for row, of in given.items()
+            row: list(map(phrase_key, (*g.tags, *(g.tagged or ())))) for row, g in given.items()
         }
         terms = self._snapshot.find(
             TermKind.TAG, {key for listed in keys.values() for key in listed}
@@ -186,9 +186,9 @@ class _TagGraph:
         owner, tags, is_title = self._snapshot.tags_of(np.array(rows))
         df, kinds = self._snapshot.df(tags), self._snapshot.link_kinds(tags)
         keys = self._snapshot.keys(tags.tolist())
-        found: dict[int, list[tuple[bool, int, str, int]]] = {row: [] for row in rows}
+        ranked: dict[int, list[tuple[bool, int, str, int]]] = {row: [] for row in rows}
         columns = (column.tolist() for column in (owner, tags, ~is_title, df, kinds))
         for at, tag, no_title, n, kind in zip(*columns, strict=True):
             if kind == TermKind.TAG and n <= self._hub_cut:
-                found[rows[at]].append((no_title, n, keys[tag], tag))
-        return {row: [tag for *_, tag in sorted(of)[: self._length]] for row, of in found.items()}
+                ranked[rows[at]].append((no_title, n, keys[tag], tag))
+        return {row: [tag for *_, tag in sorted(t)[: self._length]] for row, t in ranked.items()}

@@ -32,7 +32,7 @@ def _add_serve(parser: argparse.ArgumentParser) -> None:
     _add_index(parser)
     add = parser.add_argument
     add("--host", default="127.0.0.1", help="all but the loopback address need a token")
-    add("--port", type=int, default=4321, help="0 takes any that is free")
+    add("--port", type=int, default=4321, help="0 picks a free port")
     add("--workers", type=int, default=1, help="processes")
     add("--open", action="store_true", help="open the page in a browser")
     add("--name", help="what the page calls the corpus")

@@ -155,7 +155,7 @@ async def read_folder(
 
 @router.post("/chunks", tags=["write"])
 async def add(body: models.ChunksBody, visit: Writer) -> AddReport:
-    """Add chunks; an id that exists is replaced, what is there already is skipped."""
+    """Add chunks; an existing id is replaced, an unchanged chunk is skipped."""
     return await visit.run(lambda index: index.add(body.chunks), "write")
 
 

@@ -44,7 +44,7 @@ def run(
     ``opens`` opens the page in a browser, with this behind its URL.
     """
     settings.check()
-    open_index(settings).close()  # its errors are told here, not in the log of a worker
+    open_index(settings).close()  # its errors appear here, not in the log of a worker
     os.environ[_VARIABLE] = settings.model_dump_json()
     with contextlib.ExitStack() as stack:
         if settings.workers > 1:
@@ -81,5 +81,5 @@ def _listen(settings: ServerSettings) -> socket.socket:
         reason = os.strerror(error.errno).lower() if error.errno else str(error)
         raise StorageError(
             f"cannot listen on {settings.host}, port {settings.port}: {reason}; --port 0 takes "
-            "any that is free"
+            "any free one"
         ) from error

@@ -1,4 +1,4 @@
-"""Routes about the server: who asks, what is there, whether all is well."""
+"""Routes about the server: who asks, what it serves, whether it works."""
 
 import logging
 from pathlib import PurePath

@@ -34,7 +34,7 @@ async def teach(body: models.LessonBody, visit: Reader) -> models.LessonOut:
     """Say which passages answer a question, and which are wrong."""
     visit.check_teaches()
     if (body.recall is None) is (body.answer is None):
-        raise ApiError(422, "invalid", "give recall or answer, one of them", "recall")
+        raise ApiError(422, "invalid", "give either recall or answer", "recall")
     if body.answer is not None:
         return await _judged(visit, body, body.answer)
 
@@ -162,7 +162,7 @@ async def take_back(id: str, visit: Reader) -> dict[str, int]:
             raise ApiError(404, "not_found", f"there is no lesson {id!r:.80} (any more)")
         if not may_undo(visit.token, found[0]):
             whose = found[0].actor or "somebody else"
-            text = f"this lesson is of {whose}; whoever runs the server can take it back"
+            text = f"this lesson belongs to {whose}; whoever runs the server can forget it"
             raise ApiError(403, "not_allowed", text)
         return index.forget(id)
 

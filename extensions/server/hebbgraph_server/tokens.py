@@ -52,7 +52,7 @@ class Token(BaseModel):
     @model_validator(mode="after")
     def _reads_if_filtered(self) -> Self:
         if self.filter is not None and self.role != Role.READ:
-            raise ValueError("a filter bounds what is read; it takes the role read")
+            raise ValueError("only a token with the role read can have a filter")
         return self
 
     @property
@@ -103,10 +103,10 @@ def read_tokens(file: Path) -> tuple[Token, ...]:
     try:
         tables = tomllib.loads(file.read_text("utf-8"))
     except (OSError, ValueError) as error:
-        raise ParameterError(f"{file} is no TOML file of tokens: {error}") from error
+        raise ParameterError(f"{file} is not a TOML file of tokens: {error}") from error
     for name, table in tables.items():
         if not isinstance(table, dict) or ("secret" in table) is ("digest" in table):
-            text = f"[{name}] is no table with either secret or digest"
+            text = f"[{name}] must be a table with either secret or digest"
             raise ParameterError(f"{file}: {text}")
     tokens = tuple(make_token(name, **table)[0] for name, table in tables.items())
     if len({token.digest for token in tokens}) < max(len(tokens), 1):

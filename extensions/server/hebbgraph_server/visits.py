@@ -93,7 +93,7 @@ class Visit:
     def check(self, role: Role) -> None:
         """Refuse a token without a role."""
         mine = self.token.role
-        _require(mine.includes(role), f"this takes a token of the role {role}; yours has {mine}")
+        _require(mine.includes(role), f"this needs a token with the role {role}; yours has {mine}")
 
     def check_teaches(self) -> None:
         """Refuse a token that may not teach."""
@@ -102,7 +102,7 @@ class Visit:
 
     def check_whole(self) -> None:
         """Refuse a token that sees a part of the namespace only."""
-        text = "your token sees a part of the namespace, and this tells of all of it"
+        text = "your token sees only a part of the namespace; this describes all of it"
         _require(self.token.filter is None, text)
 
 

@@ -61,7 +61,7 @@ class StoreBeneath:
         scores = [float(score) for _, score in found]
         new = sorted(set(ids).difference(index.ids({"$id": {"$in": ids}}))) if ids else []
         if new:
-            text = "%d documents of the vector store are not in the index before refresh(), as %r"
+            text = "the index lacks %d of the vector store's documents until refresh(), such as %r"
             logger.warning(text, len(new), new[0])
         if not scores or not all(map(math.isfinite, scores)) or scores[0] == scores[-1]:
             # Similarities fall about evenly with the logarithm of the rank.
@@ -123,7 +123,7 @@ class StoreBeneath:
             if listed is None and not held:
                 raise ParameterError(
                     f"{type(self.store).__name__} cannot list its documents, and holds none that "
-                    "the index knows; hand over those that it holds now: refresh(documents)"
+                    "the index knows; pass its current documents: refresh(documents)"
                 )
             chunks = chunks_of(held.values(), list(held))
         report = index.add(chunks)

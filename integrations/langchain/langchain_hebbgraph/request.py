@@ -1,4 +1,4 @@
-"""What a LangChain request says beside its question; :mod:`hebbgraph.access` has the precedence.
+"""What a LangChain request says besides its question; :mod:`hebbgraph.access` has the precedence.
 
 The *context* of a request is that of LangGraph's run; its *configuration* is ``configurable``.
 Tracing ``metadata`` are never read.

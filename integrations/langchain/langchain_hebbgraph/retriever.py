@@ -59,7 +59,7 @@ class HebbianRetriever(Closing, RequestRetriever):
     Parameters
     ----------
     index : HebbianIndex, optional
-        An open index, which stays the caller's to close.
+        An open index, which the caller closes.
     path : str or Path, optional
         Opens one: a directory, ``":memory:"``, or the URL of a PostgreSQL database.
     embedding : Embeddings, optional
@@ -67,21 +67,21 @@ class HebbianRetriever(Closing, RequestRetriever):
     k : int
         How many documents to return, 4 by default.
     filter : dict or callable, optional
-        ``{"year": {"$gte": 1871}}``: documents that it excludes have no part in the search. A
-        callable from a Document to bool cuts results.
+        ``{"year": {"$gte": 1871}}``: documents that it excludes take no part in the search. A
+        callable from a Document to bool only removes results.
     filter_by, namespace_by : callable, optional
-        Make a filter or a namespace of what a request says, as rules of access:
-        ``lambda request: {"owner": request["user_id"]}``. ``{}`` lets everything pass.
+        Make a filter or a namespace from the fields of a request, for access control:
+        ``lambda request: {"owner": request["user_id"]}``. ``{}`` passes everything.
     score_threshold, strategy, steps
         As for :meth:`hebbgraph.HebbianIndex.recall`, where the first is ``min_score``.
     score_key : str, optional
         The metadata field in which scores are returned; none by default.
     vectorstore : VectorStore, optional
         Your store, searched for seeds in place of the index's own vectors. Texts are copied;
-        :meth:`refresh` follows what was edited, deleted or added there. Where documents can be
-        read by their ids, what is gone never comes back, and what has changed comes back new.
+        :meth:`refresh` follows edits, deletions and additions there. If the store can read
+        documents by id, deleted ones are never returned, and edited ones as they are now.
     seed_kwargs : mapping
-        Passed to its search: how many seeds (``k``, 50 by default), its own form of a filter.
+        Passed to the store's search: the number of seeds (``k``, 50 by default), its filter.
     search_kwargs : mapping
         ``k``, ``filter``, … as for a vector store's ``as_retriever``.
     **options
@@ -229,13 +229,13 @@ class HebbianRetriever(Closing, RequestRetriever):
         if (beneath := self.beneath) is None:
             recall = question.recall()
         else:
-            vector = beneath.embedded(query)  # lessons carry over to other words by it
+            vector = beneath.embedded(query)  # with it, lessons carry over to other words
             seeds = beneath.seeds(self.index, beneath.search(query, vector))
             margin = MARGIN if beneath.is_readable else 0
             recall = question.recall(seeds, vector=vector, margin=margin)
             if beneath.is_readable:
-                held = beneath.read(hit.id for hit in recall)
-                recall = renewed(recall, held, question.k, is_filtered=bool(question.filters))
+                current = beneath.read(hit.id for hit in recall)
+                recall = renewed(recall, current, question.k, is_filtered=bool(question.filters))
         question.announce(recall)
         documents = [to_document(hit) for hit in recall]
         if question.score_key is not None:
@@ -265,14 +265,14 @@ class HebbianRetriever(Closing, RequestRetriever):
         return self.index.delete(ids, document_id=document_id)
 
     def refresh(self, documents: Iterable[Document] | None = None) -> AddReport:
-        """Update the index to what its documents' sources have now.
+        """Replace what the index has of these documents' sources.
 
-        Above a vector store, to all that it holds, which are needed if it cannot list them.
+        Above a vector store, follow all its documents; pass them if it cannot list them.
         """
         if (beneath := self.beneath) is not None:
             return beneath.refresh(self.index, documents)
         if documents is None:
-            raise ParameterError("refresh takes documents; only over a vector store it needs none")
+            raise ParameterError("refresh needs documents, unless vectorstore= is set")
         return self.index.refresh(chunks_of(documents))
 
     def close(self) -> None:

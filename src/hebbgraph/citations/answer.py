@@ -1,9 +1,9 @@
 """Reads which chunks an answer cites: by markers, in structured fields, or natively.
 
-Only keys of the prompt count, so no text can have itself cited by a name that it knows. Native
+Only keys of the prompt count, so a text cannot get itself cited by a name that it contains. Native
 citations come from the provider, which checked them: they may refer to the prompt's blocks by
-index or source, or quote a passage. A denial about the matter is a citation: "The law names no
-owls [1]"; one about the passages is none.
+index or source, or quote a passage. A denial about the subject still cites: "The law names no owls
+[1]"; one about the passages does not.
 """
 
 from __future__ import annotations
@@ -69,15 +69,15 @@ def _denials() -> list[str]:
 
 _DENIALS = _denials()
 
-#: A marker behind a full stop belongs to the sentence before, unless a sentence goes on with it.
+#: A marker after a full stop belongs to the sentence before it, unless it begins the next one.
 _SENTENCE = re.compile(rf"(?<=[.!?。！？])\s+(?!(?:{_M}[\s,;]*)+(?:\Z|\n|[A-Z\"“]))|\n+")
 
 
 class Denials:
     r"""Finds where an answer says that the passages do not help.
 
-    Where the first sentence opens with it, the whole answer denies. A later denial concerns the
-    markers behind it in the sentence, and one that names passages only these.
+    If the first sentence opens with a denial, the whole answer denies. A later denial concerns the
+    markers after it in its sentence; one that names passages concerns only those.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ class Reading:
     cited : tuple of str
         The ids of chunks, in the order of the answer.
     unknown : tuple of str
-        What looks like a key and does not count: it is none, or also stands in a passage's text.
+        What looks like a key and does not count: it is none, or also occurs in a passage.
     denied : bool
         Whether the answer says that the passages, or those that it names, do not help.
     """
@@ -245,7 +245,7 @@ class _Reader:
             self._read_text(value, opens=not self.cited)
 
     def _read_native(self, citation: Any) -> None:
-        """Count the chunks of a native citation, unless its text and its index contradict."""
+        """Count the chunks of a native citation, unless its text contradicts its index."""
         quoted, named, blocks = set[str](), dict[str, None](), self._shown.blocks
         for name, value in _leaves(citation):
             if name in ("citedtext", "quote"):
@@ -260,7 +260,7 @@ class _Reader:
             self.cited.update(dict.fromkeys(quoted))
 
     def _quoting(self, quote: Any) -> list[str]:
-        """Return the shown chunks whose text holds a quotation, whatever its white space."""
+        """Return the shown chunks whose text has a quotation, whatever its white space."""
         words = quote[:2_000].split() if isinstance(quote, str) else []
         wanted = " ".join(words).strip(" .…\"'“”«»")
         return [id_ for id_, text in self._texts if len(wanted) >= _SHORTEST and wanted in text]

@@ -12,25 +12,25 @@ from hebbgraph.citations.answer import Denials, Reading, read_answer
 from hebbgraph.citations.passages import PassageLike, Shown, read_prompt, shown_in
 from hebbgraph.records import Lesson, Recall
 
-#: An answer whose citations were rewritten, as links, still has most of its words.
+#: An answer whose citations were turned into links still has most of its words.
 _MOST_WORDS = 0.8
 
 
 class Reason(StrEnum):
     """Why an answer or a verdict teaches nothing."""
 
-    NOTHING_SHOWN = "no recalled chunk stands in the prompt"
-    NO_KEYS = "no chunk has a key in the prompt; format_documents or CitationFormatter writes it"
-    NOT_A_KEY = "what it cites is no key of the prompt"
+    NOTHING_SHOWN = "the prompt shows no recalled chunk"
+    NO_KEYS = "no chunk has a key in the prompt; use format_documents or CitationFormatter"
+    NOT_A_KEY = "it cites no key of the prompt"
     NOTHING_CITED = "it cites nothing"
     DENIED = "it says that the passages do not help"
     NOTED = "the index learns nothing from it"
-    UNKNOWN_ANSWER = "no answer of this id is kept"
+    UNKNOWN_ANSWER = "no answer with this id is kept"
     REFUSED = "it could not be read or stored"
-    DROPPED = "too many answers wait to be learned"
+    DROPPED = "too many answers are waiting to be learned"
 
 
-#: Nothing is ever learned that way: the first of each is logged as a warning.
+#: Mistakes of the application: the first of each is logged as a warning.
 MISTAKES = (Reason.NOTHING_SHOWN, Reason.NO_KEYS, Reason.REFUSED, Reason.DROPPED)
 
 
@@ -43,7 +43,7 @@ class Outcome:
     lessons : tuple of Lesson
         One for each recall that was credited.
     reason : Reason, optional
-        Why there are none; ``detail`` is the index's own word on it.
+        Why there are none; ``detail`` is what the index says about it.
     cited, shown : tuple of str
         Chunks that the answer cites, and those that its prompt shows.
     answer_id : str, optional
@@ -62,7 +62,7 @@ class Outcome:
         return "learned" if self.reason is None else self.reason.name.lower()
 
     def with_lessons(self, lessons: Sequence[Lesson]) -> Outcome:
-        """Add what an index made of it: lessons, or a note why it learns nothing."""
+        """Add the lessons that an index stored, or its note why it learns nothing."""
         taught = tuple(lesson for lesson in lessons if not lesson.note)
         if lessons and not taught:
             return replace(self, reason=Reason.NOTED, detail=lessons[0].note)
@@ -79,9 +79,9 @@ class Reply:
         As for :func:`~hebbgraph.citations.read_answer`.
     prompt : str or messages
     passages : sequence of Passage
-        Other texts under which chunks may stand in the prompt: parts, parents, with metadata.
+        Other texts by which the prompt may show chunks: parts, parents, texts with metadata.
     shown : Shown, optional
-        If the prompt cannot tell.
+        What the prompt shows, if it cannot be read from the prompt.
     """
 
     answer: Any
@@ -125,7 +125,7 @@ def read_replies(replies: Sequence[Reply], recalls: Sequence[Recall], denials: D
 
 
 def _why_nothing(reading: Reading, shown: Shown) -> Reason:
-    """Return the reason that is closest to what an application could mend."""
+    """Return the reason that best tells an application what to fix."""
     if reading.denied:
         return Reason.DENIED
     if not shown.ids:
@@ -141,8 +141,8 @@ def credited(
     """Yield recalls with the chunks that each is credited with, and those that it showed.
 
     The best rank tells which question a chunk answers. Of equal ranks the latest recall counts: an
-    agent searches again because it was not satisfied. Chunks that no recall found are the last
-    one's.
+    agent searches again because it was not satisfied. Chunks that no recall found are credited to
+    the last one.
     """
     ranks = [{hit.id: hit.rank for hit in recall.hits} for recall in recalls]
     owners: dict[str, int] = {}

@@ -59,7 +59,7 @@ class Learner(Closing):
     trusted : bool
         Whether the application vouches for what answers cite.
     denials : iterable of str
-        Patterns of answers that deny, beside the English ones.
+        Patterns of answers that deny, in addition to the English ones.
     on_outcome : callable, optional
         Called with each :class:`Outcome`, in the background.
     patience : float

@@ -31,7 +31,7 @@ from hebbgraph.store import MEMORY, namespaces_at
 _ELSEWHERE = {
     "serve": ("server", "Serve an index: a page, an API, MCP."),
     "mcp": ("server", "Serve an index to one agent (MCP)."),
-    "bench": ("bench", "Measure hebbgraph beside what people use instead."),
+    "bench": ("bench", "Compare hebbgraph with other retrievers."),
 }
 
 
@@ -62,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141  # as of a program that SIGPIPE ends
     except KeyboardInterrupt:
-        complain("interrupted: what was acknowledged is kept; run the command again to go on")
+        complain("interrupted: finished batches are stored; run the command again to continue")
         return 130
     except (HebbgraphError, OSError, ImportError, UnicodeError) as error:
         complain(f"error: {error}")
@@ -157,7 +157,7 @@ def _existing(text: str) -> Path:
     return Path(text)
 
 
-_ACTOR = _option("--actor", "who said it")
+_ACTOR = _option("--actor", "who gives or gave the lesson")
 _MODEL = os.environ.get("HEBBGRAPH_EMBEDDER")
 _EMBEDDER = _option("--embedder", "a sentence-transformers model", metavar="MODEL", default=_MODEL)
 _WHERE = _option("--where", "a filter", type=_filter, metavar="JSON")
@@ -166,8 +166,8 @@ _WHERE = _option("--where", "a filter", type=_filter, metavar="JSON")
 @_command(
     "create",
     _option("paths", "file, folder, or -", nargs="+", type=_existing, metavar="PATH"),
-    _option("--base", "folder from which places are counted", metavar="DIR"),
-    _option("--language", "of all texts, for stemming; by default each has its own"),
+    _option("--base", "folder to which places are relative", metavar="DIR"),
+    _option("--language", "of all texts, for stemming; by default that of each text"),
     _flag("--delete-missing", "delete documents whose files are gone"),
     _option("--workers", "processes that read texts", type=int, metavar="N"),
     _EMBEDDER,
@@ -248,7 +248,7 @@ def _delete(index: HebbianIndex, arguments: argparse.Namespace) -> _Answer:
 
 @_command(
     "read",
-    _option("words", "in plain language; - reads it", nargs="+", metavar="QUESTION"),
+    _option("words", "in plain language; - reads standard input", nargs="+", metavar="QUESTION"),
     _option("-k", "how many chunks [5]", type=int, default=5),
     _WHERE,
     _flag("--path", "how each chunk was reached"),
@@ -282,16 +282,16 @@ def _documents(index: HebbianIndex, arguments: argparse.Namespace) -> _Answer:
 @_command(
     "write",
     _option("recall", "the id that recall has printed", metavar="RECALL"),
-    _option("chosen", "chunks that answer it; by ID, also others", nargs="*", metavar="RANK"),
-    _option("--wrong", "chunks that do not", nargs="+", default=[], metavar="RANK"),
+    _option("chosen", "hits that answer it; other chunks by id", nargs="*", metavar="RANK"),
+    _option("--wrong", "hits that do not answer it", nargs="+", default=[], metavar="RANK"),
     _ACTOR,
-    _option("--reason", "kept and listed"),
-    _flag("--trusted", "it counts at once"),
+    _option("--reason", "why; stored with the lesson"),
+    _flag("--trusted", "count at once, whatever the quorum"),
 )
 def _reinforce(index: HebbianIndex, arguments: argparse.Namespace) -> _Answer:
     """Teach which chunks answer the question of a recall, by their ranks or ids."""
     if not (given := arguments.chosen + arguments.wrong):
-        raise ParameterError("give the ranks of chunks that answer it, or --wrong with others")
+        raise ParameterError("give ranks of hits that answer it, or --wrong and ranks of others")
     kept = index.kept(arguments.recall)
     if not kept:
         raise NotFoundError(f"there is no recall {arguments.recall}; hebbgraph recall prints ids")
@@ -329,7 +329,7 @@ def _lessons(index: HebbianIndex, arguments: argparse.Namespace) -> _Answer:
     _flag("--dry-run", "only count"),
 )
 def _forget(index: HebbianIndex, arguments: argparse.Namespace) -> _Answer:
-    """Forget lessons; the index is as if they had never been."""
+    """Forget lessons; the index is as if they had never been taught."""
     chosen = {name: getattr(arguments, name) for name in ("lesson", "actor", "chunk")}
     if not arguments.everything and not any(chosen.values()):
         raise ParameterError("give the id of a lesson, --actor, --chunk or --everything")
@@ -357,7 +357,7 @@ def _stats(index: HebbianIndex, arguments: argparse.Namespace) -> _Answer:
     return _Answer(numbers, lines)
 
 
-@_command("read", _flag("--rebuild", "first make all but texts and lessons anew"))
+@_command("read", _flag("--rebuild", "first recreate everything except texts and lessons"))
 def _doctor(index: HebbianIndex, arguments: argparse.Namespace) -> _Answer:
     """Check that everything stored follows from the texts; exit with 1 if something does not."""
     if arguments.rebuild:
@@ -371,7 +371,7 @@ def _doctor(index: HebbianIndex, arguments: argparse.Namespace) -> _Answer:
 def _export(index: HebbianIndex, arguments: argparse.Namespace) -> _Answer | None:
     """Write all chunks to a file .jsonl, a chunk a line, which `hebbgraph index` reads."""
     if str(arguments.file) != "-" and arguments.file.suffix != ".jsonl":
-        raise ParameterError(f"call it {arguments.file}.jsonl, so that `index` reads chunks in it")
+        raise ParameterError(f"call it {arguments.file}.jsonl, so that `index` reads it as chunks")
     ids = index.ids()
     chunks = (chunk for id_ in ids for chunk in index.get(id_))
     lines = (f"{chunk.model_dump_json(exclude_defaults=True)}\n" for chunk in chunks)

@@ -142,7 +142,7 @@ class Converter(Closing):
         try:
             # Opening a pipe would wait, and reading a device would not end.
             if not stat.S_ISREG(path.stat().st_mode):
-                raise ConversionError(f"{place}: is no regular file")
+                raise ConversionError(f"{place}: is not a regular file")
             with path.open("rb") as file:
                 return file.read(self.limits.size + 1)
         except OSError as error:

@@ -20,7 +20,7 @@ _Path: TypeAlias = str | os.PathLike[str]
 _BATCH = 512  # chunks that are read or written at once
 _UNLISTED = "cannot be listed"
 _NO_FAULT = ("is empty", "is binary", "has long lines")  # of a file that is skipped
-#: Folders and files that programs make, beside what they are made from.
+#: Folders and files that programs generate next to their sources.
 _MADE = frozenset({
     "node_modules", "__pycache__", "site-packages", "_static", "_sources", "_images", "_modules",
     "genindex.html", "py-modindex.html", "search.html", "searchindex.js", "package-lock.json",

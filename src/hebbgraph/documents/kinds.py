@@ -69,7 +69,7 @@ def _decode(data: bytes, declared: str = "") -> str:
     """Decode a text: by its mark or declared encoding, as UTF-8, or else as Windows-1252."""
     is_utf16 = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     if b"\0" in data[:8192] and not is_utf16:
-        raise ConversionError("is binary, no text")
+        raise ConversionError("is binary, not text")
     text = data.decode("cp1252", "replace")
     for encoding in ("utf-16" if is_utf16 else "utf-8-sig", declared or "cp1252"):
         with contextlib.suppress(UnicodeDecodeError, LookupError):
@@ -109,7 +109,7 @@ def _table(data: bytes, suffix: str) -> Converted:
                 lines.append(f"| {' | '.join(cells)} |")
                 lines += [f"|{'---|' * len(row)}"] if len(lines) == 1 else []
     except csv.Error as error:
-        raise ConversionError(f"is no table that can be read: {error}") from error
+        raise ConversionError(f"cannot be read as a table: {error}") from error
     return "\n".join(lines), ""
 
 

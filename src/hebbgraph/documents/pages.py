@@ -44,7 +44,7 @@ def read_html(text: str) -> tuple[str, str]:
     try:
         page = lxml.html.document_fromstring(text)
     except (etree.ParserError, etree.XMLSyntaxError, ValueError) as error:
-        raise ConversionError(f"is no HTML: {error}") from error
+        raise ConversionError(f"is not HTML: {error}") from error
     title = " ".join((page.findtext(".//title") or "").split())
     body = page.find(".//body")
     body = page if body is None else body

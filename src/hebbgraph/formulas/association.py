@@ -1,7 +1,7 @@
 r"""The rule of learned edges: what a question says and what is cited for it are associated.
 
 Each chunk c has a sum :math:`M_c` of the questions that cited it: each question is a unit vector of
-cues, times the weight of its lesson. For a new question q, memory adds to the score of c
+cues, times the weight of its lesson. For a new question q, lessons add to the score of c
 
 .. math:: \cos(q, M_c)\,\bigl(g + h\, (\sqrt{n_c} - 1)\bigr), \qquad n_c = |M_c|
 
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from hebbgraph.arrays import FloatArray, IntArray
 
-#: Sums shorter than this count in proportion: what was hardly taught is hardly remembered.
+#: Sums shorter than this count in proportion: what was hardly taught counts little.
 LEAST_TAUGHT = 0.5
 #: An answer that cites all of at least this many shown chunks teaches nothing.
 MANY_SHOWN = 5
@@ -89,7 +89,7 @@ def scale_by_confidence(
 
     An unsure search gives small scores, and any likeness would outweigh their order; so both shrink
     with the confidence, in [0, 1], unless the question is much like a taught one. Taught chunks pay
-    a handicap because memory may give it back; for a question like none it gives nothing.
+    a handicap because lessons may give it back; for a question like none they give nothing.
 
     >>> gain, handicap = scale_by_confidence(0.1, 0.25, np.array([0.5]), np.array([0.4]))
     >>> gain.round(4).tolist(), handicap.round(4).tolist()

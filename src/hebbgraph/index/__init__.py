@@ -1,4 +1,4 @@
-"""HebbianIndex: the verbs of an index."""
+"""HebbianIndex: what can be done with an index."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ class HebbianIndex(Closing, WritingVerbs, AskingVerbs, TeachingVerbs):
         cache_dir: str | Path | None = None,
         read_only: bool = False,
     ) -> Self:
-        """Open an index, making it if there is none.
+        """Open an index, or create it if there is none.
 
         Parameters
         ----------
         path : str or Path
             A directory, ``":memory:"``, or the URL of a PostgreSQL database.
         namespace : str
-            One of the index's tenants. Namespaces are files, or schemas, of their own.
+            One of the index's tenants. Each is a separate file or schema.
         embedder : Embedder, optional
             Any object with ``embed_documents`` and ``embed_query``, such as LangChain's
             ``Embeddings``.
@@ -63,7 +63,7 @@ class HebbianIndex(Closing, WritingVerbs, AskingVerbs, TeachingVerbs):
         settings : Settings, optional
             By default those that the index was built with.
         cache_dir : str or Path, optional
-            Where a file that maps the vectors may be written; by default beside the database.
+            Where a file that maps the vectors may be written; by default next to the database.
         read_only : bool
             Open an index that exists, and never write.
 
@@ -158,14 +158,14 @@ def _agreed(meta: dict[str, str], settings: Settings, path: str) -> Settings:
     if (version := meta.get("schema_version", str(SCHEMA_VERSION))) != str(SCHEMA_VERSION):
         raise NotAnIndexError(
             f"{path} has schema {version}, this hebbgraph reads {SCHEMA_VERSION}; open it with the "
-            "hebbgraph that made it"
+            "version that made it"
         )
     built = loaded(meta.get("settings", "{}"))
     for name, value in settings.build().items():
         if name in settings.model_fields_set and name in built and built[name] != value:
             raise ParameterError(
-                f"{path} was built with {name}={built[name]!r}, got {value!r}; open it without, or "
-                "make a new index"
+                f"{path} was built with {name}={built[name]!r}, got {value!r}; omit the setting, "
+                "or make a new index"
             )
     kept = {name: value for name, value in built.items() if name not in settings.model_fields_set}
     return Settings(**{**settings.model_dump(include=settings.model_fields_set), **kept})

@@ -29,7 +29,7 @@ class WritingVerbs(OpenNamespace):
         workers: int | None = None,
         show_progress: Progress | bool | None = None,
     ) -> AddReport:
-        """Add chunks; an id that exists is replaced, a chunk that is there already is skipped.
+        """Add chunks; an existing id is replaced, an unchanged chunk is skipped.
 
         Chunks are read as they are needed, so any number of them takes bounded memory. Each batch
         of some megabytes is one transaction: whatever stops the call, batches before are stored
@@ -139,7 +139,7 @@ class WritingVerbs(OpenNamespace):
         return erased
 
     def rebuild(self) -> int:
-        """Make terms and postings anew from the chunks, by today's rules; return their number.
+        """Recreate terms and postings from the chunks, by today's rules; return their number.
 
         It is one transaction: readers see the former state until it ends.
         """

@@ -117,7 +117,7 @@ class Loader:
             agreed_model(read_json(session, "embedder"), self.embedder)
             stored = chunks_by_id(session, [chunk.id for chunk in batch])
             vectors = self._vectors_of(session, stored)
-        new = [chunk for chunk in batch if not self._is_there(chunk, stored, vectors)]
+        new = [chunk for chunk in batch if not self._is_stored(chunk, stored, vectors)]
         same = {
             chunk.id: stored[chunk.id]
             for chunk in new
@@ -132,9 +132,9 @@ class Loader:
         ready, vectors = list(batch.ready), batch.vectors
         if self.embedder is None or not ready:
             return ready
-        asked = embed_passages(self.embedder, batch.unknown) if batch.unknown else ()
-        vectors.update(zip((chunk.id for chunk in batch.unknown), asked, strict=True))
-        return [one._replace(vector=vectors[one.chunk.id]) for one in ready]
+        embedded = embed_passages(self.embedder, batch.unknown) if batch.unknown else ()
+        vectors.update(zip((chunk.id for chunk in batch.unknown), embedded, strict=True))
+        return [item._replace(vector=vectors[item.chunk.id]) for item in ready]
 
     def _write(
         self, new: list[Prepared], lost: _Lost | None, *, last: bool
@@ -144,7 +144,7 @@ class Loader:
         with self.database.write() as session:
             if new and new[0].vector is not None:
                 self._note_model(session, len(new[0].vector))
-            replaced = set(rows_of(session, [one.chunk.id for one in new]).values())
+            replaced = set(rows_of(session, [item.chunk.id for item in new]).values())
             gone = set(lost(session)) - replaced if lost is not None else set()
             sql = "SELECT digest FROM $chunk WHERE row = ANY(?)"
             former = {text for (text,) in session.rows(sql, [*replaced, *gone])}
@@ -160,7 +160,7 @@ class Loader:
 
     # -- models -----------------------------------------------------------------------
 
-    def _is_there(
+    def _is_stored(
         self, chunk: Chunk, stored: dict[str, StoredChunk], vectors: Collection[str]
     ) -> bool:
         """Return whether a chunk is stored as it is, with what the models say of it."""
@@ -233,12 +233,12 @@ def _preparer(settings: Settings, workers: int | None) -> Iterator[_Prepare]:
     """Return what prepares chunks, in processes if there are workers."""
     if workers is not None and (not isinstance(workers, int) or workers < 0):
         raise ParameterError(f"workers is a number of processes, got {workers!r:.80}")
-    one = partial(prepare, settings=settings)
+    read = partial(prepare, settings=settings)
     if not workers or workers < 2:
-        yield partial(map, one)
+        yield partial(map, read)
         return
     with ProcessPoolExecutor(workers) as pool:
-        yield partial(pool.map, one, chunksize=100)
+        yield partial(pool.map, read, chunksize=100)
 
 
 def _checked_tags(returned: Iterable[str]) -> list[str]:

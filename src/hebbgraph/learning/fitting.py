@@ -27,9 +27,7 @@ from hebbgraph.formulas.fitting import (
     score_under,
     scores_of,
 )
-from hebbgraph.learning.folding import own_weights
-from hebbgraph.learning.lessons import LessonRow, lessons_of
-from hebbgraph.learning.memory import (
+from hebbgraph.learning.applying import (
     DOT,
     SQUARE,
     WORDS,
@@ -39,6 +37,8 @@ from hebbgraph.learning.memory import (
     products,
     share_taught,
 )
+from hebbgraph.learning.folding import own_weights
+from hebbgraph.learning.lessons import LessonRow, lessons_of
 from hebbgraph.records import Evaluation
 from hebbgraph.store.database import Cache, Database, Session
 from hebbgraph.store.meta import read_counts, read_json, write_counts, write_meta
@@ -113,7 +113,7 @@ def _drawn(session: Session, ids: list[str]) -> list[LessonRow]:
     """Return the first lessons by the hash of their ids that can be exams."""
     ids = sorted(ids, key=lambda id_: hashlib.blake2b(id_.encode()).digest())
     lessons = chain.from_iterable(lessons_of(session, part) for part in portions(ids, _MOST))
-    exams = (one for one in lessons if one.body["cited"] and one.body["scores"])
+    exams = (row for row in lessons if row.body["cited"] and row.body["scores"])
     return list(islice(exams, _MOST))
 
 

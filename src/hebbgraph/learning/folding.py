@@ -109,18 +109,18 @@ def _shares(
     for digest, belief in beliefs.items():
         for kind, name in ((CITED, "cited"), (REJECTED, "rejected")):
             weight: float = getattr(belief, name)
-            about = [one for one in lessons if weight and digest in one.body[name].values()]
+            about = [each for each in lessons if weight and digest in each.body[name].values()]
             for lesson in about:
                 credit = lesson.body["credit"] if kind == CITED else 1.0
                 yield lesson, digest, kind, weight / len(about) * credit
 
 
 def own_weights(session: Session, lesson: LessonRow, quorum: int) -> dict[tuple[str, int], float]:
-    """Return the weights with which a lesson's question stands in sums, by text and kind."""
+    """Return the weights of a lesson's question in sums, by text and kind."""
     lessons = lessons_on(session, [lesson.question_key])[lesson.question_key]
     shares = _shares(lessons, believed(lessons, quorum))
-    own = {(text, kind): share for one, text, kind, share in shares if one.seq == lesson.seq}
-    return own | {(text, PATH): share for (text, kind), share in own.items() if kind == CITED}
+    sums = {(text, kind): share for each, text, kind, share in shares if each.seq == lesson.seq}
+    return sums | {(text, PATH): share for (text, kind), share in sums.items() if kind == CITED}
 
 
 def _part(cues: Cues, vector: NDArray[np.float32] | None, share: float) -> _Sum:

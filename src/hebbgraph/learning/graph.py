@@ -38,7 +38,7 @@ def neighbors(session: Session, tag: str, k: int) -> list[Neighbor]:
     """Return the tags that most often occur in the chunks of a tag; raise if none holds it."""
     term = find_terms(session, TermKind.TAG, [phrase_key(tag)]).get(phrase_key(tag))
     if term is None or not term.df:
-        raise NotFoundError(f"no chunk holds the tag {tag!r}; tags(prefix) lists those there are")
+        raise NotFoundError(f"no chunk holds the tag {tag!r}; tags(prefix) lists tags")
     rows = read_postings(session, [term.id])[term.id].rows.tolist()
     counts: Counter[int] = Counter()
     for part in portions(rows, _PAGE):

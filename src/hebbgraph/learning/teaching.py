@@ -50,7 +50,7 @@ def rated(
         if rating < 0:  # what was cited counts as rejected
             good, bad = [], [*good, *bad]
     if both := set(good) & set(bad):
-        raise LessonError(f"{sorted(both)[0]!r} is both cited and rejected; say one of them")
+        raise LessonError(f"{sorted(both)[0]!r} is both cited and rejected; choose one")
     return good, bad, weight
 
 
@@ -133,10 +133,10 @@ def _as_lesson(row: LessonRow, note: str = "") -> Lesson:
 def _why_not(row: LessonRow, beside: Sequence[LessonRow], live: set[str], quorum: int) -> str:
     """Return why a lesson moves nothing; "" if it moves something."""
     if row.texts().isdisjoint(live):
-        return "its chunks are gone or were edited; it rests until the same text is back"
-    later = [one for one in beside if one.actor == row.actor and one.seq > row.seq]
-    if row.actor is not None and any(one.statement()[1:3] != row.statement()[1:3] for one in later):
-        return "the actor has said something else of this question since"
+        return "its chunks were deleted or edited; it rests until the same text is back"
+    later = [each for each in beside if each.actor == row.actor and each.seq > row.seq]
+    if row.actor is not None and any(new.statement()[1:3] != row.statement()[1:3] for new in later):
+        return "the actor has since said something else about this question"
     beliefs = believed(beside, quorum)
     cited, rejected = (set(row.body[name].values()) for name in ("cited", "rejected"))
     most = max(
@@ -145,7 +145,7 @@ def _why_not(row: LessonRow, beside: Sequence[LessonRow], live: set[str], quorum
     )
     if most >= _BELIEVED:
         return ""
-    if len({one.actor for one in beside}) < quorum:
+    if len({each.actor for each in beside}) < quorum:
         return f"fewer than {quorum} actors say so"
     return "others contradict it"
 
@@ -206,7 +206,7 @@ def _imported(numbered: tuple[int, str]) -> LessonRow:
         return row
     except (ValueError, TypeError, LookupError, AttributeError) as error:
         reason = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
-        raise LessonError(f"line {number} is no exported lesson: {reason:.200}") from error
+        raise LessonError(f"line {number} is not an exported lesson: {reason:.200}") from error
 
 
 # -- recalls ------------------------------------------------------------------------------

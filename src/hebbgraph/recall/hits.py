@@ -84,7 +84,7 @@ def make_hits(request: Request, ranking: Ranking, min_score: float | None) -> tu
     hits = []
     for at, (row, score) in enumerate(scores.items()):
         if (chunk := chunks.get(row)) is None:
-            raise DamagedIndexError("a posting names a chunk that is not there; call rebuild()")
+            raise DamagedIndexError("a posting names a chunk that does not exist; call rebuild()")
         words, vectors = (None, None) if evidence is None else evidence.parts(row)
         has = dict.fromkeys(token for word, token in typed.items() if holds[word][at])
         lacks = dict.fromkeys(token for token in typed.values() if token not in has)

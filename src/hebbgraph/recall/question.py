@@ -27,12 +27,12 @@ from hebbgraph.text.tokens import AUTO, WORD_LISTS, display, lexical_terms, stop
 _UNSEEN = 100
 #: The share of the rarest word's rarity that a cue's words need to be trusted at all, and fully.
 _LEAST_SHARE, _FULL_SHARE = 0.5, 0.9
-#: The weight of a whole and of its parts, if the question has the parts as words: three like two.
+#: The weight of a whole and of its parts if the question has all of them: three count like two.
 _BESIDE = 2 / 3
 #: A word that the question itself writes as a name, not where a sentence begins.
 _CAPITAL = re.compile(r"(?<=[^\W\d_A-Z] )[A-Z]\w*")
-#: A language of fewer than one in this many chunks is looked up for questions in it only: stems of
-#: one language are words of another.
+#: A language of fewer than one in this many chunks is used only for questions in that language:
+#: its stems may be words of another one.
 _FEW = 50
 #: From so many letters on, an unknown word may be a slip for a known one.
 _LONG = 5
@@ -224,7 +224,7 @@ def weigh_compounds(
 ) -> None:
     """Let a whole and its parts weigh like the parts alone, or drop a whole that no chunk holds.
 
-    What is exact stays, and a code as the question writes it: "gpt4" says more than its parts.
+    Exact compounds stay, and so do codes in the question: "gpt4" says more than its parts.
     """
     tokens = set(tokenize(text))
     own = set(lexical_terms(list(tokens), language))

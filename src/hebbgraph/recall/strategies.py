@@ -22,9 +22,9 @@ from hebbgraph.formulas.evidence import Evidence
 from hebbgraph.formulas.fitting import Trust
 from hebbgraph.formulas.paths import Path, PathNode
 from hebbgraph.formulas.spreading_step import SpreadingParameters
+from hebbgraph.learning.applying import apply_lessons, read_evidence
 from hebbgraph.learning.fitting import read_trust
 from hebbgraph.learning.lessons import path_cues, question_cues, question_key
-from hebbgraph.learning.memory import add_memory, remember
 from hebbgraph.protocols import VectorSearch
 from hebbgraph.recall.evidence import direct_evidence
 from hebbgraph.recall.naming import show_named
@@ -205,7 +205,7 @@ def _with_lessons(
     if question.says_nothing or snapshot.session.meta.get("lessons", "0") == "0":
         return plain, confidence
     tags = {cue.tag: cue.weight for cue in question.cue_records(snapshot.n_chunks)}
-    memory = remember(
+    lessons = read_evidence(
         snapshot.session,
         question_key(question.words),
         question_cues(question.terms(snapshot.n_chunks), tags),
@@ -215,9 +215,9 @@ def _with_lessons(
         request.allowed,
         snapshot.cache,
     )
-    if memory is None:
+    if lessons is None:
         return plain, confidence
-    return add_memory(plain, memory, confidence, request.trust)
+    return apply_lessons(plain, lessons, confidence, request.trust)
 
 
 def named_strategy(strategy: str | Strategy) -> Strategy:

@@ -14,7 +14,7 @@ from hebbgraph.records import Chunk, text_digest
 from hebbgraph.store.database import Session
 
 Fact: TypeAlias = tuple[str, float | int | None, str | None]
-"""Key, number and string; a bool is a number beside the string ``"bool"``."""
+"""Key, number and string; a bool is a number with the string ``"bool"``."""
 
 
 class Given(NamedTuple):

@@ -46,7 +46,7 @@ class Database(Protocol):
 
     #: Identifies the namespace on this machine, for files in a cache folder.
     cache_key: str
-    #: Where files can be put beside the database.
+    #: Where files can be put next to the database.
     folder: Path | None
 
     def read(self) -> AbstractContextManager[Session]:

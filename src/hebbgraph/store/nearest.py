@@ -1,8 +1,8 @@
 """Approximate vector search: an HNSW index by usearch (extra ``ann``) over the mapped vectors.
 
-Its file lies beside that of the vectors, and is as disposable. It holds vectors rounded to a byte a
-number, by their stamps. So it never stands for a vector that is not there, and those that it does
-not know are compared exactly; what it finds is compared exactly, too.
+Its file lies next to that of the vectors, and is as disposable. It stores vectors by their stamps,
+rounded to one byte a number. So it never returns a deleted vector. Vectors that it does not have
+are compared exactly, and so are those that it finds.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from hebbgraph.errors import MissingExtraError
 
 logger = logging.getLogger(__name__)
 
-_FEWEST = 20_000  # vectors; fewer are compared as fast
+_FEWEST = 20_000  # vectors; with fewer, exact search is as fast
 _ADDED = 1 << 14  # vectors that are added at once
 _OPTIONS = {"metric": "ip", "dtype": "i8", "connectivity": 16, "expansion_add": 128}
 
@@ -31,12 +31,12 @@ def _usearch() -> Any:
     try:
         from usearch.index import Index
     except ModuleNotFoundError as error:
-        raise MissingExtraError('approximate=True takes: pip install "hebbgraph[ann]"') from error
+        raise MissingExtraError('approximate=True needs: pip install "hebbgraph[ann]"') from error
     return Index
 
 
 def _read(path: Path, *, view: bool = False) -> Any:
-    """Return the index of a file; None if it is not there, or cannot be used and is made again."""
+    """Return the index of a file; None if it is missing, or unusable and to be made again."""
     try:
         return _usearch().restore(str(path), view=view)
     except (RuntimeError, ValueError) as error:
@@ -45,14 +45,14 @@ def _read(path: Path, *, view: bool = False) -> Any:
 
 
 class Nearest:
-    """The index of a file, as it stands for vectors with these stamps."""
+    """The index of a file, for vectors with these stamps."""
 
     def __init__(self, path: Path, stamps: IntArray) -> None:
         self.stamps = stamps
         self._index = _read(path, view=True)
         self._order = np.argsort(stamps)
         self._sorted = stamps[self._order]
-        #: Positions of vectors that it does not know.
+        #: Positions of vectors that it does not have.
         self._unknown = np.flatnonzero(~np.isin(stamps, _keys(self._index)))
 
     def positions(self, vector: NDArray[np.float32], limit: int) -> IntArray:
@@ -66,7 +66,7 @@ class Nearest:
 
 
 def update_nearest(path: Path, stamps: IntArray, vectors: NDArray[np.float32]) -> bool:
-    """Let a file hold these vectors and no others; return whether it changed."""
+    """Make a file hold these vectors and no others; return whether it changed."""
     if len(stamps) < _FEWEST and not path.exists():
         return False
     descriptor, name = tempfile.mkstemp(prefix=path.name, dir=path.parent)
@@ -95,7 +95,7 @@ def _keys(index: Any) -> IntArray:
 
 
 def _overwrite(index: Any, stamps: IntArray) -> None:
-    """Remove vectors; zeros take their places, and are removed too."""
+    """Remove vectors; overwrite them with zeros, which are removed too."""
     for again in (True, False):
         for stamp in stamps.tolist():
             index.remove(stamp)

@@ -51,7 +51,7 @@ def parsed(url: str) -> tuple[str, str]:
         options = conninfo_to_dict(url)
     except psycopg.ProgrammingError:  # the message of which quotes the URL
         raise ParameterError(
-            "this is no URL of PostgreSQL; write postgresql://user@host:5432/database"
+            "not a PostgreSQL URL; write postgresql://user@host:5432/database"
         ) from None
     public = {name: v for name, v in options.items() if name not in ("password", "sslpassword")}
     return make_conninfo("", **{**_DEFAULTS, **options}), make_conninfo("", **public)

@@ -120,7 +120,7 @@ class Blocks:
         distinct = np.unique(keys)
         places = session.rows(self._places, distinct.tolist(), int(rows.max()), int(rows.min()))
         found, firsts, blocks = np.array(places, np.int64).reshape(-1, 3).T
-        # Keys may be too large to stand beside a row in one number; their positions are not.
+        # Keys may be too large to share one number with a row; their positions are not.
         owners, owner = distinct.searchsorted(found), distinct.searchsorted(keys)
         at = (owners << 32 | firsts).searchsorted(owner << 32 | rows, "right") - 1
         block = np.zeros(len(keys), np.int64)

@@ -1,7 +1,7 @@
 """A namespace as one SQLite file in WAL mode, or in memory.
 
 ``synchronous`` is NORMAL: a commit survives a kill of the process at any instant. After a power
-cut the last commits may be missing, and the file is intact.
+cut the last commits may be missing, but the file is intact.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ class SQLiteDatabase:
 
     def _frozen(self) -> tuple[int, int, int] | None:
         """Identify the state of a file without a log on a read-only device; else None."""
-        # SQLite reads it only if told that it never changes; but others may write to the device.
+        # SQLite can read it only as a file that never changes, but others may write to the device.
         if os.access(os.path.dirname(self._name) or ".", os.W_OK) or self._log_size():
             return None
         found = os.stat(self._name)
@@ -158,7 +158,7 @@ class SQLiteDatabase:
         return 0
 
     def _check_file(self) -> None:
-        """Refuse to go on with a file that nobody else can open any more."""
+        """Refuse to continue with a file that others can no longer open."""
         file = None
         with suppress(FileNotFoundError):
             found = os.stat(self._name)
@@ -215,11 +215,11 @@ class SQLiteDatabase:
                 connection.close()
 
     def _unopened(self, error: Exception) -> Exception:
-        """Say why a file that is there cannot be opened."""
+        """Return why an existing file cannot be opened."""
         if self._read_only and self._log_size():
             return StorageError(
-                f"{self._name}-wal holds changes that cannot be read where nothing can be written; "
-                "open the index once where it can be written, and close it"
+                f"{self._name}-wal holds changes that cannot be read without write access; "
+                "open the index once with write access, and close it"
             )
         if not os.access(os.path.dirname(self._name) or ".", os.W_OK):
             return ReadOnlyIndexError(
@@ -259,7 +259,7 @@ class SQLiteDatabase:
             if "meta" in tables and "posting" in tables:
                 return
             if tables or self._read_only:
-                raise NotAnIndexError(f"{self._name} is empty, or a database of something else")
+                raise NotAnIndexError(f"{self._name} is empty, or not a hebbgraph database")
             with _committed(connection):
                 if not connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall():
                     for statement in create_statements(**_TYPES):
@@ -274,7 +274,7 @@ class SQLiteDatabase:
         while True:
             with self._connection() as connection:
                 connection.execute("PRAGMA busy_timeout = 100")
-                # Beside a reader this returns a flag instead of raising.
+                # While a reader is active, this returns a flag instead of raising.
                 busy, *_ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
                 connection.execute(f"PRAGMA busy_timeout = {int(1000 * self._wait)}")
             if not busy or time.monotonic() >= deadline:

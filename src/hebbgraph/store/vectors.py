@@ -2,7 +2,7 @@
 
 The database holds the truth. The file is disposable: its records are the newest state of the
 table ``embedding`` at the time it was written. Embeddings that came later are read from the
-database and kept in memory, until they are many enough to write the file anew. Records whose
+database and kept in memory, until they are numerous enough to rewrite the file. Records whose
 chunk is gone are recognised when they would be hits, by their stamp: a random number that the
 database knows.
 
@@ -37,7 +37,7 @@ logger = logging.getLogger(__name__)
 
 _HEADER = 4096  # bytes
 _MAGIC = "hebbgraph vectors 1"
-#: The file is written anew when more embeddings than this, and than a share, lie outside of it.
+#: The file is rewritten when more embeddings than this, and than a share, lie outside of it.
 _FEW, _SHARE = 2000, 8
 
 
@@ -301,7 +301,7 @@ def _mapped(path: Path, n: int, dimension: int, mode: str) -> _Records:
 
 
 def _write(path: Path, session: Session, head: tuple[int, int], n: int, dimension: int) -> None:
-    """Write a new file beside the old one, then put it in its place."""
+    """Write a new file next to the old one, then replace that."""
     header = {"magic": _MAGIC, "head": head, "n": n, "dimension": dimension}
     descriptor, name = tempfile.mkstemp(prefix=path.name, dir=path.parent)
     try:

@@ -5,7 +5,7 @@ Data flows through the folder in this order:
 ==================== ================================================================
 ``characters``       Unicode: folding, and scripts written without spaces
 ``tokens``           text to tokens, tokens to terms, a phrase to its key; word lists
-``compounds``        numbers, units and names in code: wholes and parts beside the tokens
+``compounds``        numbers, units and names in code: as wholes and by their parts
 ``syllables``        Vietnamese, which puts spaces between syllables
 ``query``            a question to the terms of word search
 ``shapes``           a text to its shape: one character per word

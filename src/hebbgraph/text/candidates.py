@@ -26,7 +26,7 @@ MAX_NAMES = 1000
 
 _PARENTHESIS = re.compile(r"[(\[（【][^()\[\]（）【】]*[)\]）】]")
 _COMMA = re.compile("[,，、]")
-#: In a list, but hardly in what tells a name from others like it.
+#: Joins the items of a list; hardly ever occurs in the qualifier of a name.
 _AND = re.compile(rf"\b(?:{'|'.join(WORD_LISTS['conjunctions'].split())})\b")
 _LONG_WORDS = re.compile(r"\w{4,}")
 _STEM = 5  # characters; "Islamic" matches "Islamism"
@@ -58,8 +58,8 @@ def proposals(
 
     Returns distinct keys by kind, see :data:`~hebbgraph.text.names.Kind`, each under the first that
     applies, but given tags in any case. If an untitled chunk opens by defining a name, that name
-    is its subject and counts like a title. So it does if the text holds no word of its title: that
-    is a distant heading, or a mistake, and counts like a given tag. A chunk with fewer than three
+    is its subject and counts like a title. The same holds if the text has no word of its title: a
+    distant heading or a mistake, it counts like a given tag. A chunk with fewer than three
     names in its text, or in German, where all nouns are capitalised, proposes up to 24 salient
     terms; text in scripts without spaces, up to 64.
 

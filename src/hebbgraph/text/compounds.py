@@ -1,4 +1,4 @@
-"""Compounds: what is written as one and has parts; searched for beside the tokens.
+"""Compounds: words with parts that are written as one; searched for in addition to tokens.
 
 A token ends at most signs and has no case, so "2026-04-03" has the tokens of "2026-03-04", and
 "createBasketSession" is one word. A compound adds the whole or the parts, whichever is missing.
@@ -19,8 +19,8 @@ from hebbgraph.text.tokens import MAX_TOKEN_CHARACTERS, WordCache, stop_words, w
 class Compound(NamedTuple):
     """A whole and its parts, as tokens.
 
-    Numbers that signs join, and signs, are ``exact``: other dates have the same parts. The parts of
-    other wholes say the same.
+    Signs, and numbers joined by signs, are ``exact``: other dates have the same parts. The parts of
+    all other compounds mean the same as the whole.
     """
 
     whole: str
@@ -40,7 +40,7 @@ _UNDIVIDED = word_set("undivided")
 _UNUSUAL = re.compile(r"(?:[A-Z]?[a-z]++[,.;:!?)]*+\s+)*+(\S*)\s*").findall
 #: What an ASCII word with compounds has.
 _MAYBE = re.compile(r"[A-Z](?<=[a-z].)|[a-z](?<=[A-Z]{2}.)|[0-9_]|[-.:][A-Za-z]|\b[A-Z]\b")
-#: .NET; c++ before a number; a capital by itself, as C is beside Objective-C; 🦊.
+#: .NET; c++ before a number; a capital by itself, as in "C and Objective-C"; 🦊.
 _SIGN = regex.compile(
     rf"(?<![\w.)\]])\.{_NAME_PART}|[cg]\+\+(?=\d)|(?<![^(\[\"“])[B-HJ-Z](?![^)\],;:?!\"”])"
     r"|[\p{So}--[©®™°\ufffd\u2500-\u25ff]]",
@@ -61,7 +61,7 @@ _UNIT = re.compile(
 )
 _ORDINALS = frozenset(("st", "nd", "rd", "th"))
 _VERSION = re.compile(r"ersion ([0-9][0-9.]*)\b")
-#: A word that a line's end cuts.
+#: A word hyphenated at the end of a line.
 _CUT = re.compile(r"[-‐\u00ad](?<=[^\W\d_].)[ \t]*\r?\n[ \t]*(?=[^\W\d_])")
 
 
@@ -117,7 +117,7 @@ _OF_WORD = WordCache(_of_word)
 
 
 def _humps(piece: str) -> list[str]:
-    """Return the words of a name; itself, if these are short, as in iPhone, LaTeX or a hash."""
+    """Return the words of a name, or the name if they are short, as in iPhone or a hash."""
     humps: list[str] = _HUMP.findall(piece)
     short = len(piece) < 2 * len(humps) or re.match("[a-z][A-Z]", piece)
     return [piece] if short or "".join(humps) != piece or piece.lower() in _UNDIVIDED else humps

@@ -50,7 +50,7 @@ def usable_question(text: str) -> tuple[str, str | None]:
     )
 
 
-#: The weight of a part that says little beside its whole.
+#: The weight of a part that adds little to its whole.
 LIGHT = 0.1
 _REQUESTS = _FUNCTION_WORDS | word_set("requests")
 _FOLLOWING = _REQUESTS | word_set("following")

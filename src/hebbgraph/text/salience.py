@@ -34,7 +34,7 @@ def _rake_scores(runs: list[list[str]]) -> dict[str, float]:
     for run in runs:
         for word in run:
             lengths.setdefault(word, []).append(len(run))
-    return {word: sum(own) / len(own) for word, own in lengths.items()}
+    return {word: sum(sizes) / len(sizes) for word, sizes in lengths.items()}
 
 
 def spaced_terms(units: list[str], shape: str, language: str = "") -> dict[str, int]:

@@ -257,8 +257,8 @@ def languages_of(tokens: Iterable[str], text: str) -> list[str]:
     found = set(islice(tokens, _SAMPLE))
     if not text.isascii():
         found.update(char for char in set(text[: 10 * _SAMPLE].casefold()) if not char.isascii())
-    told = sum([_TELLS[word] for word in found if word in _TELLS])
-    counts = told.to_bytes(len(_LANGUAGES), "little")
+    packed = sum([_TELLS[word] for word in found if word in _TELLS])
+    counts = packed.to_bytes(len(_LANGUAGES), "little")
     most = max(counts)
     if counts[_ENGLISH] == most:
         return ["english"] if most else []

@@ -24,7 +24,7 @@ from hebbgraph.errors import MissingExtraError
 __all__ = ["EXTRA", "cluster_chunks", "members_of", "minimum_links", "select_links"]
 
 #: What to do without torch or scikit-learn.
-EXTRA = 'NAKG takes: pip install "hebbgraph-papers[nakg]"'
+EXTRA = 'NAKG needs: pip install "hebbgraph-papers[nakg]"'
 _EPS, _MIN_SAMPLES, _MAX_CLUSTER, _PAGE = 0.5, 5, 200, 4096
 _LINK_SHARE, _MIN_LINKS = 0.3, 2
 #: In larger collections the minimal number of links has a cap: a share is quadratic.

@@ -36,11 +36,11 @@ def term_presence(query: Sequence[str], chunk: Sequence[str]) -> float:
     >>> term_presence(["captain", "ship", "storm"], ["shipyard", "captain"])
     0.5
     """
-    held = set(chunk)
-    long = [term for term in held if len(term) >= _PREFIX]
+    terms = set(chunk)
+    long = [term for term in terms if len(term) >= _PREFIX]
     credit = 0.0
     for term in query:
-        if term in held:
+        if term in terms:
             credit += 1.0
         elif len(term) >= _PREFIX:
             credit += _PARTIAL * any(o.startswith(term) or term.startswith(o) for o in long)

@@ -47,7 +47,7 @@ _dispatcher = get_dispatcher(__name__)
 
 
 class RecallEvent(BaseEvent):
-    """A recall, told to learners within the span of its retrieval; what is logged has no text."""
+    """Announces a recall to learners, in the span of its retrieval; its log has no text."""
 
     recall: SkipValidation[Recall] = Field(exclude=True, repr=False)
     index: SkipValidation[Any] = Field(exclude=True, repr=False)

@@ -1,7 +1,7 @@
 """What happens below an outermost call of LlamaIndex: recalls, calls of models, the result.
 
-Spans say what belongs together, and an event names its span, also long after the span has ended. A
-stream is made after all spans have ended, so what is consumed of it runs in a span of ours.
+Spans show what belongs together; an event names its span, even long after the span has ended. A
+stream is created after all spans have ended, so it is consumed in a span of our own.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What past lessons say of a question, and how that changes the scores of search."""
+"""What past lessons say about a question, and how that changes the scores of search."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from hebbgraph.learning.folding import CITED, EDGE, PATH, REJECTED
 from hebbgraph.learning.lessons import UNIT, Cues
 from hebbgraph.store.database import Cache, Session
 
-#: How many chunks that search did not find lessons bring, at most.
-_MOST_BROUGHT = 64
-#: Of the texts to which cues lead, read so many; cues that lead to more texts say nothing.
-_MOST_TEXTS, _MOST_LED = 32, 8192
+#: Lessons add at most this many chunks that search did not find.
+_MOST_ADDED = 64
+#: Read at most this many texts to which cues lead; cues that lead to more sums say nothing.
+_MOST_TEXTS, _MOST_SUMS = 32, 8192
 #: Of a question and a sum, cues are multiplied, and vectors. A product is a pair: the dot product,
 #: and the squared length of the sum. No vector is added to sums of paths.
 CUES, VECTOR = range(2)
@@ -44,8 +44,8 @@ _REJECTION_POWER = 4.0
 _VECTORS_BY_CHANCE = 0.3
 
 
-class Memory(NamedTuple):
-    """What lessons say of one question; arrays have shape (n,), ``evidence`` (n, 6)."""
+class LessonEvidence(NamedTuple):
+    """What lessons say about one question; arrays have shape (n,), ``evidence`` (n, 6)."""
 
     #: Chunks that were taught, and that search found or the question touches, ascending.
     rows: NDArray[np.int64]
@@ -72,7 +72,7 @@ class _Sums(NamedTuple):
     vectors: dict[int, NDArray[np.float64]]  #: by kind
 
 
-def remember(
+def read_evidence(
     session: Session,
     key: str,
     cues: Cues,
@@ -81,8 +81,8 @@ def remember(
     near: IntArray,
     allowed: Allowed | None,
     cache: Cache,
-) -> Memory | None:
-    """Return what lessons say of a question; None if they say nothing.
+) -> LessonEvidence | None:
+    """Return what lessons say about a question; None if they say nothing.
 
     ``near`` are rows that search found, ``allowed`` returns which of some rows take part.
     """
@@ -105,7 +105,7 @@ def remember(
     answer = np.array([answered.get(taught[place], 0.0) for place in at])
     order = rows.argsort()
     values = values[order]
-    return Memory(rows[order], evidence_of(values), answer[order], share_taught(values))
+    return LessonEvidence(rows[order], evidence_of(values), answer[order], share_taught(values))
 
 
 def products(
@@ -123,8 +123,8 @@ def products(
     Texts of the chunks in ``near``, and those in ``digests``, are compared in any case.
     """
     by_cues, by_path = _dots(session, cues, path, cache)
-    led = [(dots, np.flatnonzero(dots)) for dots in (by_cues, by_path)]
-    best = np.concatenate([sums[top_n(dots[sums], _MOST_TEXTS)] for dots, sums in led])
+    reached = [(dots, np.flatnonzero(dots)) for dots in (by_cues, by_path)]
+    best = np.concatenate([sums[top_n(dots[sums], _MOST_TEXTS)] for dots, sums in reached])
     sql = "SELECT sum, digest FROM $taught WHERE sum = ANY(?)"
     texts = cache.known("taught", best.tolist(), partial(_digests, session, sql), 150)
     sql = "SELECT row, digest FROM $chunk WHERE row = ANY(?)"
@@ -132,16 +132,16 @@ def products(
     wanted = dict.fromkeys([*digests, *texts.values(), *rows.values()])
     size = 600 + (0 if vector is None else 8 * len(vector))
     of_text = cache.known("sums", wanted, partial(_sums, session), size)
-    taught = [digest for digest, held in of_text.items() if held is not None]
-    sums = [held for held in of_text.values() if held is not None]
-    values = np.array([held.values for held in sums]).reshape(-1, *_PRODUCTS)
-    numbers = np.array([held.numbers for held in sums], np.int64).reshape(-1, 3)
+    taught = [digest for digest, text in of_text.items() if text is not None]
+    sums = [text for text in of_text.values() if text is not None]
+    values = np.array([text.values for text in sums]).reshape(-1, *_PRODUCTS)
+    numbers = np.array([text.numbers for text in sums], np.int64).reshape(-1, 3)
     for kind, dots in ((CITED, by_cues), (REJECTED, by_cues), (PATH, by_path)):
         # No edge leads to the number 0, nor to the last one.
         values[:, kind, CUES, DOT] = dots.take(numbers[:, kind], mode="clip")
     if vector is not None:
-        for at, held in enumerate(sums):
-            for kind, total in held.vectors.items():
+        for at, text in enumerate(sums):
+            for kind, total in text.vectors.items():
                 if len(total) == len(vector):
                     values[at, kind, VECTOR, DOT] = total @ vector
     return Products(taught, values)
@@ -157,12 +157,12 @@ def _sums(session: Session, digests: list[str]) -> dict[str, _Sums | None]:
         "SELECT digest, kind, sum, square, vector_square, vector FROM $taught WHERE digest = ANY(?)"
     )
     for digest, kind, number, square, vector_square, data in session.rows(sql, digests):
-        held = sums[digest] or _Sums(np.zeros(3, np.int64), np.zeros(_PRODUCTS), {})
-        held.numbers[kind] = number
-        held.values[kind, :, SQUARE] = square, vector_square
+        of_text = sums[digest] or _Sums(np.zeros(3, np.int64), np.zeros(_PRODUCTS), {})
+        of_text.numbers[kind] = number
+        of_text.values[kind, :, SQUARE] = square, vector_square
         if data:
-            held.vectors[kind] = np.frombuffer(data, "<i8") * UNIT
-        sums[digest] = held
+            of_text.vectors[kind] = np.frombuffer(data, "<i8") * UNIT
+        sums[digest] = of_text
     return sums
 
 
@@ -184,7 +184,7 @@ def _dots(session: Session, cues: Cues, path: Cues, cache: Cache) -> list[FloatA
     edges = cache.known("edges", keys, partial(_edges, session, n_sums), _Edges.size)
     dots: list[FloatArray] = []
     for part in (cues, path):
-        rarity = cue_rarity(np.array([edges[cue].led for cue in part.keys.tolist()]), n_sums)
+        rarity = cue_rarity(np.array([edges[cue].n_sums for cue in part.keys.tolist()]), n_sums)
         weights = part.weights * UNIT
         shares = weights * rarity / (float(weights**2 @ rarity) or 1.0)
         numbers, products = [np.empty(0, np.int32)], [np.empty(0)]
@@ -196,9 +196,9 @@ def _dots(session: Session, cues: Cues, path: Cues, cache: Cache) -> list[FloatA
 
 
 class _Edges(NamedTuple):
-    """The learned edges of one cue, and how many there are; of too many none is read."""
+    """The learned edges of one cue, and their number; if there are too many, none is read."""
 
-    led: int
+    n_sums: int
     sums: NDArray[np.int32] = np.empty(0, np.int32)
     weights: NDArray[np.int64] = np.empty(0, np.int64)
 
@@ -208,10 +208,10 @@ class _Edges(NamedTuple):
 
 def _edges(session: Session, n_sums: int, cues: list[int]) -> dict[int, _Edges]:
     edges = dict.fromkeys(cues, _Edges(0))
-    if n_sums > _MOST_LED:
+    if n_sums > _MOST_SUMS:
         sql = "SELECT cue, sum(length(data)) FROM $learned WHERE cue = ANY(?) GROUP BY cue"
         edges |= {cue: _Edges(int(n) // EDGE.itemsize) for cue, n in session.rows(sql, cues)}
-        cues = [cue for cue, found in edges.items() if found.led <= _MOST_LED]
+        cues = [cue for cue, found in edges.items() if found.n_sums <= _MOST_SUMS]
     sql = "SELECT cue, data FROM $learned WHERE cue = ANY(?) ORDER BY cue, first"
     blocks: dict[int, list[bytes]] = {}
     for cue, data in session.rows(sql, cues):
@@ -241,7 +241,7 @@ def evidence_of(values: FloatArray) -> NDArray[np.float64]:
 
 
 def greatest_likeness(evidence: FloatArray) -> float:
-    """Return how like a question is to any taught one, in [0, 1]."""
+    """Return how similar a question is to the closest taught one, in [0, 1]."""
     return float(evidence[:, [WORDS, VECTORS]].max(initial=0.0))
 
 
@@ -251,27 +251,27 @@ def share_taught(values: FloatArray) -> NDArray[np.float64]:
     return np.minimum(length / LEAST_TAUGHT, 1.0)
 
 
-def add_memory(
-    plain: Activation, memory: Memory, confidence: float, trust: Trust
+def apply_lessons(
+    plain: Activation, lessons: LessonEvidence, confidence: float, trust: Trust
 ) -> tuple[Activation, float]:
     """Return the activation with what lessons add, and the confidence with it."""
-    gain: FloatArray = memory.evidence @ trust.gains
-    place, found = places_in(plain.chunks, memory.rows)
-    brought = np.flatnonzero(~found & ((gain > 0) | (memory.answer > 0)))
-    brought = brought[top_n(gain[brought] + memory.answer[brought], _MOST_BROUGHT)]
-    # From here on, arrays are over the candidates: what search found, then what lessons bring.
-    chunks = np.append(plain.chunks, memory.rows[brought])
+    gain: FloatArray = lessons.evidence @ trust.gains
+    place, found = places_in(plain.chunks, lessons.rows)
+    added = np.flatnonzero(~found & ((gain > 0) | (lessons.answer > 0)))
+    added = added[top_n(gain[added] + lessons.answer[added], _MOST_ADDED)]
+    # From here on, arrays are over the candidates: what search found, then what lessons add.
+    chunks = np.append(plain.chunks, lessons.rows[added])
     at = np.append(place[found], np.arange(len(plain.chunks), len(chunks)))
-    remembered = np.append(np.flatnonzero(found), brought)
+    learned = np.append(np.flatnonzero(found), added)
     gain, taught, answer = (
-        sum_by(at, part[remembered], len(chunks)) for part in (gain, memory.taught, memory.answer)
+        sum_by(at, part[learned], len(chunks)) for part in (gain, lessons.taught, lessons.answer)
     )
-    blank = np.zeros(len(brought))
+    blank = np.zeros(len(added))
     static = confidence * np.append(plain.scores, blank)
-    likest = greatest_likeness(memory.evidence)
-    scaled, paid = scale_by_confidence(confidence, likest, gain, trust.handicap * taught)
+    closest = greatest_likeness(lessons.evidence)
+    scaled, paid = scale_by_confidence(confidence, closest, gain, trust.handicap * taught)
     change = scaled - paid
-    # This is the order. Within it, what lessons alone are sure of scores in full.
+    # This is the order. Within it, chunks that only lessons are sure of get their full score.
     order = (-static - change).argsort(kind="stable")
     scores = keep_order(static + (change + (gain - scaled)), order)
     sure = min(max((scores - static).max(initial=0.0), answer.max(initial=0.0)), 1.0)
