@@ -75,7 +75,7 @@ def _keep(index: HebbianIndex, recall: Recall, answer: str | None) -> None:
 def _raised_by(
     visit: Visit, index: HebbianIndex, recall: Recall, hit: models.Hit
 ) -> dict[str, Any] | None:
-    """Return the lesson that cites a hit for the question most like this one."""
+    """Return the lesson that cites a hit for the question most like this one, if it counts."""
 
     def likeness(lesson: Lesson) -> tuple[float, float]:
         terms = query_terms(lesson.question, index.settings.language)
@@ -83,9 +83,9 @@ def _raised_by(
 
     lessons = seen_of(visit, index, index.lessons(chunk=hit.id))
     said_so = [one for one in lessons if hit.id in one.cited and not one.note]
-    if not said_so:
+    lesson = max(said_so, key=likeness, default=None)
+    if lesson is None or (not likeness(lesson)[0] and hit.parts["learned"] < 0.05):
         return None
-    lesson = max(said_so, key=likeness)
     said = lesson.model_dump(include={"id", "actor", "question", "created"})
     return {**said, "may_undo": may_undo(visit.token, lesson)}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -12,7 +12,6 @@ from hebbgraph.errors import ParameterError
 from hebbgraph.filters import rows_passing
 from hebbgraph.index.session import OpenNamespace, listed
 from hebbgraph.protocols import Progress
-from hebbgraph.recall.pipeline import Where
 from hebbgraph.records import AddReport, Chunk, DeleteReport
 from hebbgraph.store.chunks import rows_of
 from hebbgraph.store.database import Session
@@ -96,7 +95,7 @@ class WritingVerbs(OpenNamespace):
         ids: str | Sequence[str] | None = None,
         *,
         document_id: str | Sequence[str] | None = None,
-        where: Where = None,
+        where: Mapping[str, Any] | None = None,
     ) -> DeleteReport:
         """Delete chunks by id, document or filter; they are gone for every process at once.
 

@@ -145,7 +145,7 @@ def test_no_name_runs_a_script(open_page: Any, add: Any) -> None:
         page.get_by_role("button", name="Add files").click()
     file = {"name": f"{hostile}.md", "mimeType": "text/plain", "buffer": hostile.encode()}
     chooser.value.set_files([file])
-    page.get_by_text("read; nothing is changed yet").wait_for()
+    page.get_by_text("read; nothing is stored yet").wait_for()
     assert page.locator("main img, main script").count() == 0
     for view in ("/learned", "/documents", f"/documents?place={quote(hostile)}.md",
                  f"/?q=ruffs&tag={quote('ruff ' + hostile)}", f"/?q={quote(hostile)}"):  # fmt: skip

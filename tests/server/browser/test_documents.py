@@ -23,7 +23,7 @@ def choose(page: Any, *files: tuple[str, str], button: str = "Add files") -> Any
         {"name": name, "mimeType": "application/octet-stream", "buffer": text.encode()}
         for name, text in files
     ])  # fmt: skip
-    page.get_by_text("read; nothing is changed yet").wait_for()
+    page.get_by_text("read; nothing is stored yet").wait_for()
     return page.get_by_role("region", name="Files to add")
 
 
@@ -57,6 +57,16 @@ def test_an_upload_replaces_the_document_of_its_place_once_confirmed(open_page: 
     page.get_by_role("link", name="npm ping").click()
     page.get_by_text("Pong, Pong").wait_for()
     assert page.get_by_text("Ping the configured registry").count() == 0
+
+
+def test_two_files_of_one_name_are_not_stored_over_each_other(open_page: Any) -> None:
+    page = open_page("/documents")
+    waiting = choose(page, ("new.md", "# One\n\nHerons."), ("new.md", "# Two\n\nGulls."))
+    waiting.get_by_text("A file of this name waits already.").wait_for()
+    waiting.get_by_role("button", name="Add 1").click()
+    page.get_by_text("1 document stored").wait_for()
+    assert waiting.get_by_role("listitem").count() == 1
+    assert rows(page).filter(has_text="One").count() == 1
 
 
 def test_a_replacement_says_what_differs_and_which_lessons_rest(open_page: Any) -> None:

@@ -133,7 +133,7 @@ def test_lessons_are_listed_and_taken_back_after_a_look(open_page: Any) -> None:
     for said in (QUESTION, f"Answered by {FOLDERS}", "Somebody"):
         assert said in lesson.inner_text()
     page.get_by_role("button", name="Did it help?").click()
-    page.get_by_text("It takes lessons on two questions to tell.").wait_for()
+    page.get_by_text("It takes answers to two questions to tell.").wait_for()
     lesson.get_by_role("button", name="Take back").click()
     dialog = page.get_by_role("dialog", name="Take this lesson back?")
     assert FOLDERS in dialog.inner_text()

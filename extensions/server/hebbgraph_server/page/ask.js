@@ -8,9 +8,12 @@ import { lessonsOn, nameField, searchToTeach } from "./teach.js";
 import { choose } from "./upload.js";
 import { legend } from "./why.js";
 
-const SURE = [[0.8, "This is known here."], [0.5, "This is probably known here."],
-  [0.3, "Unsure: passages hold only a part of the question."],
-  [0, "This may not be known here."]];
+/** How sure it is that something here answers the question. */
+function verdict(confidence, [first]) {
+  if (!first?.score) return "Nothing is found.";
+  if (confidence < 0.5) return "Unsure whether this is known here.";
+  return `This is ${first.lacks.length ? "probably " : ""}known here.`;
+}
 
 let latest = ""; // the question on the screen: answers to earlier ones come too late
 
@@ -107,7 +110,8 @@ function answered(view, question, isPlain) {
     if (latest !== question) return;
     draw(false, id);
     const hit = found.hits.find((each) => each.id === id);
-    tell(hit?.score ? `${what}. “${hit.title || "The passage"}” is number ${hit.rank} now.` : what);
+    const name = `“${hit?.title || "The passage"}”`;
+    tell(`${what}. ${name} is ${hit?.score ? `number ${hit.rank}` : "not among the first"} now.`);
   }
 
   function draw(plainly, judged = null) {
@@ -133,7 +137,7 @@ function plainCards(answer) {
   const hits = new Map(answer.hits.map((hit) => [hit.id, hit]));
   const best = Math.max(...answer.hits.map((hit) => hit.untaught), 1e-9);
   return answer.without_lessons.map((each) => (hits.has(each.id)
-    ? card({ ...hits.get(each.id), rank: each.rank }, { answer, best, isPlain: true })
+    ? card({ ...hits.get(each.id), rank: each.rank, hop: null }, { answer, best, isPlain: true })
     : h("li.card", { "data-id": each.id, tabindex: "-1" },
       h("h2", h("span.rank", each.rank), " ", named(each), h("small", "far below with lessons")))));
 }
@@ -143,10 +147,9 @@ function summarized({ confidence, hits, ignored, names, notes, words }, isPlain)
   const common = ignored.filter((word) => word.passages !== null);
   const turn = (label, lessons) => button(label, () => go(changed({ lessons }), true),
     { "aria-pressed": String(isPlain === Boolean(lessons)) });
-  const sure = SURE.find(([least]) => (confidence ?? 1) >= least)[1];
   const line = (...said) => h("p.words", said);
   return [
-    h("div.said", h("h1", isPlain ? "Without lessons" : hits.some((hit) => hit.score) ? sure : "Nothing is found."),
+    h("div.said", h("h1", isPlain ? "Without lessons" : verdict(confidence ?? 1, hits)),
       hits.some((hit) => hit.parts.learned !== 0)
       && h("div.switch", { role: "group", "aria-label": "Ranking" },
         turn("with lessons", null), turn("without", "off"))),

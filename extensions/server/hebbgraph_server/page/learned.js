@@ -34,8 +34,7 @@ function row(lesson, again) {
 
 async function takeBack({ cited, id, rejected }, again) {
   const titles = joined([...cited, ...rejected].map((each) => h("b", each.title)));
-  const body = ["The ranking will be as if this had never been said of ", titles, "."];
-  if (!await confirmed("Take this lesson back?", body, "Take back")) return;
+  if (!await confirmed("Take this lesson back?", ["On ", titles], "Take back")) return;
   await attempt(async () => {
     await remove(`lessons/${encodeURIComponent(id)}`);
     await again();
@@ -52,7 +51,7 @@ function check() {
 }
 
 function verdict({ questions, better, worse }) {
-  if (questions < 2) return "It takes lessons on two questions to tell.";
+  if (questions < 2) return "It takes answers to two questions to tell.";
   const same = questions - better - worse;
   return `${questions} past questions, each without its own lesson: the others make `
     + `${better} better, ${worse} worse, and leave ${same} as before.`;

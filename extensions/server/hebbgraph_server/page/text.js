@@ -44,13 +44,13 @@ const MARKDOWN = new RegExp([
   "(?<tick>`+)(?<code>[^`]+)\\k<tick>",
   "(?:\\*\\*|__)(?=\\S)(?<strong>.+?)(?:\\*\\*|__)",
   "(?<![\\w*])[*_](?<em>[^\\s*_](?:[^*_]*[^\\s*_])?)[*_](?!\\w)",
-  "!?\\[(?<label>[^\\]]{0,300})\\]\\((?<target>[^)\\s]*)[^)]*\\)",
+  "!?\\[(?<label>[^\\]]{0,300})\\]\\([^)]*\\)",
   "\\\\(?<escape>[!-/:-@[-`{-~])",
   "^[ \\t]*(?:```|~~~).*$",
   "^(?<indent>[ \\t]*)[-*+>][ \\t]+",
 ].join("|"), "dgm");
 const VERBATIM = { block: "code.block", code: "code" };
-const DRAWN = { heading: "strong.block", strong: "strong", em: "i" };
+const DRAWN = { heading: "strong.block", strong: "strong", em: "i", label: "span" };
 
 export function drawn(text, marks, from = 0, to = text.length) {
   const parts = [];
@@ -69,7 +69,6 @@ export function drawn(text, marks, from = 0, to = text.length) {
       else if (name === "row") parts.push(cells(text, marks, start, end));
       else if (name === "escape") parts.push(groups.escape);
       else if (name === "indent") parts.push(groups.indent.length > 1 ? "◦ " : "• ");
-      else if (name === "label") parts.push(linked(groups.target, drawn(text, marks, start, end)));
     }
     parts.push(around);
   }
@@ -80,12 +79,6 @@ function cells(text, marks, from, to) {
   const found = [...text.slice(from, to).matchAll(/(?:\\.|[^|\\])*[^|\s](?:\\.|[^|\\])*/g)];
   return h("span.tr", joined(found.map(({ 0: cell, index }) =>
     drawn(text, marks, from + index, from + index + cell.length)), " · "));
-}
-
-/** Only addresses of the web lead anywhere. */
-function linked(target, label) {
-  const isWeb = /^https?:\/\//i.test(target);
-  return isWeb ? h("a", { href: target, rel: "noreferrer", target: "_blank" }, label) : label;
 }
 
 /** Where a text goes on after the headings that its title says already. */

@@ -6,6 +6,7 @@ import { attempt, button, count, h, joined, put, some, tell } from "./dom.js";
 /** Files that wait for a decision: {file, place, change, why, others}. */
 let waiting = [];
 let redraw = () => {};
+let isStoring = false;
 
 /** Let people choose files; `place` says which document one replaces. */
 export function choose(event, place = null) {
@@ -16,12 +17,18 @@ export function choose(event, place = null) {
 
 /** Preview files, one after another. */
 export async function offer(files, place = null) {
-  const added = files.map((file) => ({ file, place: place ?? file.name, others: [] }));
-  waiting.push(...added);
+  const added = [];
+  for (const file of files) {
+    const each = { file, place: place ?? file.name, others: [] };
+    const isTwice = waiting.some((other) => other.place === each.place);
+    if (isTwice) each.why = "A file of this name waits already.";
+    else added.push(each);
+    waiting.push(each);
+  }
   if (location.pathname !== "/documents" || place) go(href("/documents"));
   redraw();
   for (const each of added) await preview(each);
-  tell(`${some(added.length, "file")} read; nothing is changed yet`);
+  tell(`${some(added.length, "file")} read; nothing is stored yet`);
 }
 
 const send = (each, isPreview) =>
@@ -41,12 +48,15 @@ const ready = () => waiting.filter((each) => each.change && !each.isOpen);
 
 async function store(done) {
   const stored = ready();
+  isStoring = true;
+  redraw();
   for (const each of stored) {
     await attempt(async () => {
       await send(each, false);
       leaveOut(each);
     }, (problem) => Object.assign(each, { change: null, why: problem.message }));
   }
+  isStoring = false;
   redraw();
   tell(`${some(stored.filter((each) => !each.why).length, "document")} stored`);
   dispatchEvent(new Event("stored"));
@@ -65,9 +75,10 @@ export function review(done) {
     const replaced = ready().filter((each) => each.change.replaces).length;
     const added = ready().length - replaced;
     const label = [added && `Add ${count(added)}`, replaced && `Replace ${count(replaced)}`];
-    put(section, h("h2", "Nothing is changed yet"), h("ul.rows", waiting.map(row)),
+    put(section, h("h2", "None of these is stored yet"), h("ul.rows", waiting.map(row)),
       ready().length > 0 && h("div.row",
-        button(label.filter(Boolean).join(", "), () => store(done), { class: "primary" })));
+        button(isStoring ? "Storing …" : label.filter(Boolean).join(", "), () => store(done),
+          { class: "primary", disabled: isStoring })));
   };
   redraw();
   return section;
@@ -100,8 +111,8 @@ function changes({ replaces, passages, added, unchanged, deleted, title, resting
 function difference({ gone, new: come }) {
   const [before, after] = [gone, come].map((all) => new Set(all.flatMap(({ text }) =>
     text.split(/\s*\n[#>*\s-]*|(?<=[.!?])\s/))));
-  const only = (name, lines, others) =>
-    [...lines.difference(others)].slice(0, 5).map((line) => h(name, line));
+  const only = (name, lines, others) => [...lines.difference(others)].slice(0, 6)
+    .map((line, at) => h(name, at < 5 ? line : "…"));
   return h("blockquote", only("del", before, after), only("ins", after, before));
 }
 
@@ -118,3 +129,5 @@ function decision(each) {
     each.others.map((place) => option(place, "Replace ", h("b", place))),
     option(each.file.name, "Add another one"));
 }
+
+addEventListener("beforeunload", (event) => waiting.length && event.preventDefault());

@@ -17,7 +17,7 @@ export function bar(hit, best, isPlain) {
 export function legend(hits, isPlain) {
   const found = PARTS.filter((name) => hits.some((hit) => hit.parts[name] > 0.0005)
     && !(isPlain && name === "learned"));
-  return h("p.legend", "Score: ",
+  return found.length > 0 && h("p.legend", "Score: ",
     found.map((name) => h("span", swatch(name, "9px"), name)));
 }
 
@@ -51,7 +51,7 @@ function behind(hit, above, weights) {
     return [at, above.parts.learned > 0 ? ", which a lesson raised" : ", lowered by a lesson"];
   }
   if (most === "meaning") return [at, ", which is closer in meaning"];
-  if (most === "links") return [at, ", to which more links lead"];
+  if (most === "links") return [at, ", which links raise more"];
   return [at, ", ", wordLead(hit, above, weights)];
 }
 
@@ -62,7 +62,7 @@ function wordLead(hit, above, weights) {
     hit.has.filter((word) => above.lacks.includes(word))];
   if (worth(more) > worth(less)) {
     return less.length ? ["which has ", words(more), "; that counts for more than ", words(less)]
-      : ["which also has ", words(more)];
+      : [hit.has.length ? "which also has " : "which has ", words(more)];
   }
   const isTitled = (each, word) => each.title_marks.some((mark) => mark.word === word);
   const titled = above.has.find((word) => isTitled(above, word) && !isTitled(hit, word));
