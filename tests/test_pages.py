@@ -22,6 +22,7 @@ SERVER = ROOT / "extensions/server/README.md"
 RUN_ELSEWHERE = {
     SERVER,
     DOCS / "papers.md",
+    DOCS / "scale.md",
     ROOT / "extensions/papers/README.md",
     ROOT / "integrations/langchain/README.md",
     ROOT / "integrations/llama_index/README.md",

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import multiprocessing
 import random
+import re
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
@@ -226,6 +228,22 @@ def test_pooler_in_transaction_mode(server: PostgresServer, url: str, memory: He
         for index in opened:
             assert differences(index, memory) == []
             index.close()
+
+
+def test_pgvector_serves_seeds_as_the_page_on_scale_shows(url: str) -> None:
+    page = Path(__file__).parents[1] / "docs/scale.md"
+    (block,) = re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), re.DOTALL)
+    names: dict[str, Any] = {"embed": lambda text: ByNumber(384).embed_query(text)}
+    exec(block.replace("postgresql://localhost/hebbgraph", url), names)
+    names["add"]([{"id": f"c{n}", "text": f"Number {n} is a heron."} for n in range(9)])
+    names["add"]([{"id": "c1", "text": "Number 1 is an auk."}])
+    names["index"].delete("c2")
+    found = names["ask"]("Number 1 is an auk.")
+    assert found[0].id == "c1"
+    assert found[0].vectors == 1.0
+    assert "c2" not in {hit.id for hit in found}
+    names["index"].close()
+    names["vectors"].close()
 
 
 def test_texts_compare_by_bytes_and_blocks_are_not_compressed(
