@@ -284,7 +284,7 @@ def test_schema_of_something_else_is_no_index(server: PostgresServer, url: str) 
         "CREATE TABLE hebbgraph_default.meta(x int)",
         database=database,
     )
-    with pytest.raises(NotAnIndexError, match="something else"):
+    with pytest.raises(NotAnIndexError, match="not hebbgraph's"):
         HebbianIndex.open(url)
 
 
@@ -503,7 +503,7 @@ def test_server_that_is_restarted(url: str) -> None:
             _execute(connection, b"COMMIT")
 
         with HebbianIndex.open(server.url, settings=Settings(wait=0.1)) as index:
-            with _commit(stop), pytest.raises(ConnectionLostError, match="look whether it is"):
+            with _commit(stop), pytest.raises(ConnectionLostError, match="check whether it is"):
                 index.add(["A rope."])
             server.start()
             assert len(index.ids()) == len(CORPUS)

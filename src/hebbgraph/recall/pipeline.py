@@ -333,6 +333,8 @@ def _checked_seeds(seeds: Iterable[tuple[str, float]]) -> dict[str, float]:
         raise ParameterError(f"at most {MAX_SEEDS} seeds, got {len(scores)}")
     if not all(map(np.isfinite, scores.values())):
         raise ParameterError("the score of a seed is NaN or infinite")
+    largest = max(map(abs, scores.values()), default=0.0) or 1.0
+    scores = {id_: score / largest for id_, score in scores.items()}  # so that nothing overflows
     low, high = min(scores.values(), default=0.0), max(scores.values(), default=0.0)
     # Scores may be negated distances; the lowest one must stay above 0.
     shift = 0.1 * ((high - low) or 1.0) - low if low < 0 else 0.0

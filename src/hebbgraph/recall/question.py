@@ -21,7 +21,7 @@ from hebbgraph.text.matching import Phrases, possible_phrases
 from hebbgraph.text.query import LIGHT, one_slip_away, query_terms, subject
 from hebbgraph.text.shapes import languages_of
 from hebbgraph.text.syllables import is_syllabic
-from hebbgraph.text.tokens import AUTO, WORD_LISTS, display, lexical_terms, stop_words, tokenize
+from hebbgraph.text.tokens import AUTO, STOP_WORDS, WORD_LISTS, display, lexical_terms, tokenize
 
 #: Chunks without any of the words, added to the count: in a handful of chunks, no word is rare.
 _UNSEEN = 100
@@ -100,7 +100,7 @@ def read_question(
     search = WordSearch(snapshot, words, forms)
     slips = _slips(snapshot, search, lexical_terms(tokens, language))
     if slips:
-        forms |= {word: {near: near} for word, near in slips.items()}
+        forms |= {word: {(near, near)} for word, near in slips.items()}
         search = WordSearch(snapshot, words, forms)
     if not (text.isascii() or is_syllabic(text)):
         words = _known_pairs(lexical_terms(tokens, language), search)
@@ -162,7 +162,7 @@ def _trust(
 
 def _forms(
     snapshot: Snapshot, tokens: list[str], text: str, language: str
-) -> dict[str, dict[str, str]]:
+) -> dict[str, set[tuple[str, str]]]:
     """Return other terms of the words: with written umlauts, and in the languages of the index."""
     spellings = [tokens]
     if (joined := " ".join(tokens)) != (other := _UMLAUT.sub(r"\1", joined)):
@@ -175,14 +175,14 @@ def _forms(
         df = {name: labels[label(name)].df for name in STEMMED if label(name) in labels}
         enough = {name for name, n in df.items() if n * _FEW >= snapshot.n_chunks}
         own = df.keys() & set(spoken) or enough
-    forms: dict[str, dict[str, str]] = {}
+    forms: dict[str, set[tuple[str, str]]] = {}
     terms = lexical_terms(tokens, language)
     for spelt in spellings:
         for name in (language, *own):
             for term, other in zip(terms, lexical_terms(spelt, name), strict=False):
-                if other != term and (name == language or other not in stop_words(name)):
+                if other != term and (name == language or other not in STOP_WORDS.get(name, ())):
                     where = other if name == language else label(name)
-                    forms.setdefault(term, {}).setdefault(other, where)
+                    forms.setdefault(term, set()).add((other, where))
     return forms
 
 

@@ -10,7 +10,7 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import chain
 
 import numpy as np
@@ -42,15 +42,15 @@ class WordSearch:
         self,
         snapshot: Snapshot,
         weights: Mapping[str, float],
-        forms: Mapping[str, Mapping[str, str]] | None = None,
+        forms: Mapping[str, Collection[tuple[str, str]]] | None = None,
     ) -> None:
         self.snapshot = snapshot
         self.weights = weights
-        pairs = {word: {word: word} | dict((forms or {}).get(word, {})) for word in weights}
-        every = chain.from_iterable(pair for some in pairs.values() for pair in some.items())
+        pairs = {word: [(word, word), *(forms or {}).get(word, ())] for word in weights}
+        every = chain.from_iterable(chain.from_iterable(pairs.values()))
         found = snapshot.find(TermKind.WORD, list(dict.fromkeys(every)))
         self.terms = {
-            word: [(found[form], found[where]) for form, where in some.items() if form in found]
+            word: [(found[form], found[where]) for form, where in some if form in found]
             for word, some in pairs.items()
         }
 
