@@ -129,5 +129,3 @@ function decision(each) {
     each.others.map((place) => option(place, "Replace ", h("b", place))),
     option(each.file.name, "Add another one"));
 }
-
-addEventListener("beforeunload", (event) => waiting.length && event.preventDefault());
