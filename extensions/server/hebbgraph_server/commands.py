@@ -41,7 +41,7 @@ def _add_serve(parser: argparse.ArgumentParser) -> None:
     text = "make a token for this start and print it; repeatable"
     add("--token", action="append", default=[], choices=_ROLES, help=text)
     add("--allowed-host", dest="allowed_hosts", action="append", default=[], metavar="NAME")
-    add("--allowed-origin", dest="allowed_origins", action="append", default=[], metavar="URL")
+    add("--allowed-origin", dest="allowed_origins", action="append", default=[], help="a proxy URL")
     text = "keep no text of questions with lessons"
     add("--no-questions", dest="keep_questions", action="store_false", help=text)
     add("--quorum", type=int, default=2, help="names that must agree if nobody vouches for them")
