@@ -65,8 +65,9 @@ def test_requests_and_calls_only_narrow(guarded: Any) -> None:
 
 def test_a_bound_filter_applies_to_every_request() -> None:
     with HebbianRetriever.from_documents(DOCUMENTS, filter={"owner": "ann"}) as retriever:
-        config: RunnableConfig = {"configurable": {"hebbgraph_filter": {"owner": "ben"}}}
-        assert retriever.invoke("Who keeps what?", config) == []
+        for name in ("hebbgraph_filter", "hebbgraph_filters"):  # as LlamaIndex's adapter says
+            config: RunnableConfig = {"configurable": {name: {"owner": "ben"}}}
+            assert retriever.invoke("Who keeps what?", config) == []
         assert retriever.invoke("bees", filter={"owner": "ben"}) == []
 
 

@@ -66,7 +66,7 @@ class Question:
         nested = options.get("search_kwargs") or {}
         direct = {name: value for name, value in options.items() if name != "search_kwargs"}
         check_names({**nested, **direct}, AT_CALL, "a search")
-        parts = [configured(fields), nested, direct]
+        parts = [configured(fields), {"filter": fields.get("hebbgraph_filters")}, nested, direct]
         chosen = {name: getattr(rules, name) for name in AT_CALL}
         for part in parts:
             chosen |= {name: value for name, value in part.items() if value is not None}

@@ -195,7 +195,7 @@ class HebbianRetriever(Closing, BaseRetriever):
         name = self.index.namespace
         if (rule := bound.get("namespace_by")) is not None:
             name = ruled(rule, fields, "namespace_by")
-        narrowing = [to_where(fields.get("hebbgraph_filters"))]
+        narrowing = [to_where(fields.get(f"hebbgraph_{name}")) for name in ("filter", "filters")]
         if (by := bound.get("filter_by")) is not None:
             narrowing.append(to_where(ruled(by, fields, "filter_by")))
         where = joined([*wheres, *narrowing])
