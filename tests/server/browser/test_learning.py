@@ -122,7 +122,7 @@ def test_a_passage_that_was_not_found_is_taught_by_search(open_page: Any, add: A
 
 def test_lessons_are_listed_and_taken_back_after_a_look(open_page: Any) -> None:
     page = open_page("/learned")
-    assert page.get_by_text("No lesson counts now.").is_visible()
+    assert page.get_by_text("No lessons in force.").is_visible()
     page.get_by_role("link", name="Ask", exact=True).click()
     ask(page, QUESTION)
     teach(page, "folders")
@@ -141,7 +141,7 @@ def test_lessons_are_listed_and_taken_back_after_a_look(open_page: Any) -> None:
     assert lesson.count() == 1
     lesson.get_by_role("button", name="Take back").click()
     dialog.get_by_role("button", name="Take back").click()
-    page.get_by_text("No lesson counts now.").wait_for()
+    page.get_by_text("No lessons in force.").wait_for()
 
 
 def test_who_may_not_teach_sees_no_buttons(open_page: Any) -> None:

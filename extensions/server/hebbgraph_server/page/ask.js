@@ -155,7 +155,7 @@ function summarized({ confidence, hits, ignored, names, notes, words }, isPlain)
         turn("with lessons", null), turn("without", "off"))),
     words.length > 0 && line("In how many passages: ", joined(words.map(({ word, passages }) =>
       [h("em", word), passages !== null && ` ${count(passages)}`]), " · ")),
-    names.length + common.length > 0 && line("Tags, which open: ",
+    names.length + common.length > 0 && line("Names in the question: ",
       names.map((tag) => [tagLink(tag), " "]), common.map(({ word, passages }) =>
         [tagLink(word), ` ignored: in ${some(passages, "passage")} `])),
     notes.filter((note) => !/^(no tag of|nothing known)/.test(note))

@@ -9,7 +9,7 @@ export async function showLearned(view) {
   put(view, h("h1", "Learned"),
     h("p.soft", total
       ? `${some(total, "lesson")}, the newest first. `
-      : ["No lesson counts now. ", h("a", { href: href("/") }, "Ask a question"),
+      : ["No lessons in force. ", h("a", { href: href("/") }, "Ask a question"),
         ", and say which passage answers it. "],
     !session.keeps_questions && "Questions are not kept, by a setting of the server."),
     total > 0 && check(),

@@ -51,7 +51,7 @@ function behind(hit, above, weights) {
     return [at, above.parts.learned > 0 ? ", which a lesson raised" : ", lowered by a lesson"];
   }
   if (most === "meaning") return [at, ", which is closer in meaning"];
-  if (most === "links") return [at, ", which links raise more"];
+  if (most === "links") return [at, ", which gets more from links"];
   return [at, ", ", wordLead(hit, above, weights)];
 }
 
