@@ -237,8 +237,10 @@ def test_seeds_take_the_place_of_vector_search(ships: HebbianIndex) -> None:
     assert [hit.id for hit in recall][:2] == ["knots", "point"]
     distances = [("knots", -1.0), ("point", -7.0)]
     assert ships.recall("How is it tied?", seeds=distances, k=3)[0].id == "knots"
-    extreme = [("knots", 1e308), ("point", -1e308)]
+    extreme = [("knots", 1e99), ("point", -1e99)]
     assert ships.recall("How is it tied?", seeds=iter(extreme), k=3)[0].id == "knots"
+    with pytest.raises(ParameterError, match="as large"):
+        ships.recall("How is it tied?", seeds=[("knots", 1e308)])
     nothing = ships.recall("How is it tied?", seeds=[], k=3)
     assert [hit.id for hit in nothing] == [hit.id for hit in ships.recall("How is it tied?", k=3)]
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import pytest
 
-from hebbgraph import HebbianIndex
+from hebbgraph import HebbianIndex, Ranking, RankStep, Request
 
 
 class Case(NamedTuple):
@@ -264,6 +265,25 @@ def test_a_stub_that_was_taught_may_be_first() -> None:
         for actor in ("ada", "bo", "cy"):
             index.reinforce(index.recall(case.question), cited=["stub"], actor=actor)
         assert index.recall(case.question)[0].id == "stub"
+
+
+class _StubFirst(RankStep):
+    """An order of one's own, with the stub first."""
+
+    def rank(self, request: Request, ranking: Ranking) -> Ranking:
+        keys = request.snapshot.ids(ranking.rows)
+        at = sorted(range(len(ranking.rows)), key=lambda n: keys[ranking.rows[n]] != "stub")
+        return replace(ranking, rows=ranking.rows[at], scores=ranking.scores[at])
+
+
+def test_the_order_of_a_step_stays() -> None:
+    case = CASES[0]
+    with HebbianIndex.open(":memory:") as index:
+        index.add({"id": each.text[:40], "title": each.title, "text": each.text} for each in CASES)
+        index.add([{"id": "stub", "title": case.heading, "text": case.stub}])
+        assert index.recall(case.question, steps=[_StubFirst()])[0].id == "stub"
+        zeros = [hit.id for hit in index.recall(case.question, k=50) if not hit.score]
+        assert zeros == sorted(zeros)
 
 
 def test_explain_gives_a_stub_the_rank_that_recall_gives_it() -> None:

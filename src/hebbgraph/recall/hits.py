@@ -59,8 +59,10 @@ def where_callable(
     return replace(ranking, rows=ranking.rows[kept], scores=ranking.scores[kept])
 
 
-def make_hits(request: Request, ranking: Ranking, min_score: float | None) -> tuple[Hit, ...]:
-    """Fetch chunks and build the hits."""
+def make_hits(
+    request: Request, ranking: Ranking, min_score: float | None, *, in_order: bool = False
+) -> tuple[Hit, ...]:
+    """Fetch chunks and build the hits; ``in_order`` keeps the order of the ranking."""
     confidence = 1.0 if ranking.confidence is None else ranking.confidence
     scores = {
         row: round(min(score * confidence, 1.0), 12)
@@ -80,12 +82,11 @@ def make_hits(request: Request, ranking: Ranking, min_score: float | None) -> tu
     rows = np.array(list(scores), np.int64)
     typed = spelled(request)
     holds = {word: request.question.search.holds(word, rows) for word in typed}
-    evidence = request.searched
     hits = []
     for at, (row, score) in enumerate(scores.items()):
         if (chunk := chunks.get(row)) is None:
             raise DamagedIndexError("a posting names a chunk that does not exist; call rebuild()")
-        words, vectors = (None, None) if evidence is None else evidence.parts(row)
+        words, vectors = (None, None) if request.searched is None else request.searched.parts(row)
         has = dict.fromkeys(token for word, token in typed.items() if holds[word][at])
         lacks = dict.fromkeys(token for token in typed.values() if token not in has)
         hits.append(
@@ -107,19 +108,20 @@ def make_hits(request: Request, ranking: Ranking, min_score: float | None) -> tu
                 digest=chunk.digest,
             )
         )
-    return tuple(_lower_stubs(hits))
+    return tuple(hits if in_order else _lower_stubs(hits))
 
 
 def _lower_stubs(hits: list[Hit]) -> list[Hit]:
     """Let no stub score above a text that holds all its words of the question, and more."""
-    stubs = {hit.id for hit in hits if len(tokenize(hit.text[: 20 * _STUB])) <= _STUB}
+    stubs = {hit.id for hit in hits if len(hit.text) < 240 and len(tokenize(hit.text)) <= _STUB}
     texts = [(set(hit.has), hit.score) for hit in hits if hit.id not in stubs]
-    for at, hit in enumerate(hits):
-        if hit.id in stubs and hit.score <= hit.untaught:
-            fuller = (score for has, score in texts if has > set(hit.has))
-            if (most := max(fuller, default=hit.score)) < hit.score:
-                hits[at] = hit.model_copy(update={"score": most, "untaught": most})
-    return sorted(hits, key=lambda hit: (-hit.score, hit.id in stubs))
+    lowered = {}
+    for hit in hits:
+        most = max((score for has, score in texts if has > set(hit.has)), default=hit.score)
+        if hit.id in stubs and hit.score <= hit.untaught and most < hit.score:
+            lowered[hit.id] = hit.model_copy(update={"score": most, "untaught": most})
+    now = [lowered.get(hit.id, hit) for hit in hits]
+    return sorted(now, key=lambda hit: (-hit.score, hit.id in lowered))
 
 
 def spelled(request: Request) -> dict[str, str]:

@@ -154,7 +154,7 @@ class RecallVerbs:
                 session, text, n_ranked, options.filter, vector=unit, seeds=seeds, tags=tags
             )
             ranking = self._ranked(request, options)
-            hits = make_hits(request, ranking, options.min_score)
+            hits = make_hits(request, ranking, options.min_score, in_order=bool(options.steps))
             notes += self._notes(request, ranking, misfits, hits)
         asked, snapshot = request.question, request.snapshot
         recall = Recall.model_construct(
@@ -228,8 +228,9 @@ class RecallVerbs:
         """Rank, cut to ``depth``, and let the steps change the order."""
         ranking = options.strategy.rank(request)
         if request.allowed is not None and not request.allowed(ranking.rows).all():
-            name = options.strategy.name
-            raise ParameterError(f"strategy {name!r} must return allowed rows only")
+            raise ParameterError(
+                f"strategy {options.strategy.name!r} must return allowed rows only"
+            )
         ranking = cut(request, ranking, request.k)
         if ranking.pads and options.min_score is None and len(ranking.rows) < request.k:
             ranking = filled_up(request, ranking, request.k)
@@ -331,10 +332,8 @@ def _checked_seeds(seeds: Iterable[tuple[str, float]]) -> dict[str, float]:
         raise ParameterError(f"seeds are pairs of chunk id and score: {error}") from error
     if len(scores) > MAX_SEEDS:
         raise ParameterError(f"at most {MAX_SEEDS} seeds, got {len(scores)}")
-    if not all(map(np.isfinite, scores.values())):
-        raise ParameterError("the score of a seed is NaN or infinite")
-    largest = max(map(abs, scores.values()), default=0.0) or 1.0
-    scores = {id_: score / largest for id_, score in scores.items()}  # so that nothing overflows
+    if not all(abs(score) < 1e100 for score in scores.values()):
+        raise ParameterError("the score of a seed is NaN, infinite, or as large")
     low, high = min(scores.values(), default=0.0), max(scores.values(), default=0.0)
     # Scores may be negated distances; the lowest one must stay above 0.
     shift = 0.1 * ((high - low) or 1.0) - low if low < 0 else 0.0

@@ -56,8 +56,7 @@ class WordSearch:
 
     def frequency(self, word: str) -> int:
         """Return the number of chunks that hold a word, by its most frequent form."""
-        some = self.terms.get(word, ())
-        return max((min(term.df, where.df) for term, where in some), default=0)
+        return max((min(term.df, where.df) for term, where in self.terms.get(word, ())), default=0)
 
     def holders(self, word: str) -> IntArray:
         return self._read([word])[word].rows
