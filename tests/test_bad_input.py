@@ -236,6 +236,8 @@ _CALLS: dict[str, Callable[[HebbianIndex], object]] = {
     "delete(5)": lambda index: index.delete(5),
     "delete([None])": lambda index: index.delete([None]),
     "delete(where={})": lambda index: index.delete(where={}),
+    "delete(filter as ids)": lambda index: index.delete({"kind": "a"}),
+    "seeds beyond floats": lambda index: index.recall("x", seeds=[("a", 10**400)]),
     "delete(where=callable)": lambda index: index.delete(where=lambda chunk: True),
     "tags(5)": lambda index: index.tags(5),
     "neighbors(None)": lambda index: index.neighbors(None),

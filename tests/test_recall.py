@@ -239,6 +239,7 @@ def test_seeds_take_the_place_of_vector_search(ships: HebbianIndex) -> None:
     assert ships.recall("How is it tied?", seeds=distances, k=3)[0].id == "knots"
     extreme = [("knots", 1e99), ("point", -1e99)]
     assert ships.recall("How is it tied?", seeds=iter(extreme), k=3)[0].id == "knots"
+    assert ships.recall("How is it tied?", seeds=[("knots", 1e60)], k=3)[0].id == "knots"
     with pytest.raises(ParameterError, match="as large"):
         ships.recall("How is it tied?", seeds=[("knots", 1e308)])
     nothing = ships.recall("How is it tied?", seeds=[], k=3)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
@@ -43,7 +43,7 @@ def in_thread(method: Callable[..., R]) -> Callable[..., Coroutine[Any, Any, R]]
 
 def listed(values: str | Iterable[str], name: str) -> list[str]:
     """Return ids, one or several, as a list; raise ParameterError for other things."""
-    if not isinstance(values, Iterable):
+    if not isinstance(values, Iterable) or isinstance(values, Mapping):  # of which keys are no ids
         raise ParameterError(f"{name} is a list of str, got {values!r:.80}")
     items = [values] if isinstance(values, str) else list(values)
     if wrong := [value for value in items if not isinstance(value, str)]:

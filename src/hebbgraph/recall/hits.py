@@ -21,9 +21,6 @@ from hebbgraph.text.characters import fold
 from hebbgraph.text.compounds import compounds
 from hebbgraph.text.tokens import display, lexical_terms, tokenize
 
-#: The most words of a stub: a heading alone, "see page 4", a part still to be written.
-_STUB = 12
-
 
 def cut(request: Request, ranking: Ranking, k: int) -> Ranking:
     """Return the k best rows, best first; ties go to the smaller id."""
@@ -59,10 +56,8 @@ def where_callable(
     return replace(ranking, rows=ranking.rows[kept], scores=ranking.scores[kept])
 
 
-def make_hits(
-    request: Request, ranking: Ranking, min_score: float | None, *, in_order: bool = False
-) -> tuple[Hit, ...]:
-    """Fetch chunks and build the hits; ``in_order`` keeps the order of the ranking."""
+def make_hits(request: Request, ranking: Ranking, min_score: float | None) -> tuple[Hit, ...]:
+    """Fetch chunks and build the hits."""
     confidence = 1.0 if ranking.confidence is None else ranking.confidence
     scores = {
         row: round(min(score * confidence, 1.0), 12)
@@ -108,20 +103,7 @@ def make_hits(
                 digest=chunk.digest,
             )
         )
-    return tuple(hits if in_order else _lower_stubs(hits))
-
-
-def _lower_stubs(hits: list[Hit]) -> list[Hit]:
-    """Let no stub score above a text that holds all its words of the question, and more."""
-    stubs = {hit.id for hit in hits if len(hit.text) < 240 and len(tokenize(hit.text)) <= _STUB}
-    texts = [(set(hit.has), hit.score) for hit in hits if hit.id not in stubs]
-    lowered = {}
-    for hit in hits:
-        most = max((score for has, score in texts if has > set(hit.has)), default=hit.score)
-        if hit.id in stubs and hit.score <= hit.untaught and most < hit.score:
-            lowered[hit.id] = hit.model_copy(update={"score": most, "untaught": most})
-    now = [lowered.get(hit.id, hit) for hit in hits]
-    return sorted(now, key=lambda hit: (-hit.score, hit.id in lowered))
+    return tuple(hits)
 
 
 def spelled(request: Request) -> dict[str, str]:

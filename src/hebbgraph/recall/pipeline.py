@@ -154,7 +154,7 @@ class RecallVerbs:
                 session, text, n_ranked, options.filter, vector=unit, seeds=seeds, tags=tags
             )
             ranking = self._ranked(request, options)
-            hits = make_hits(request, ranking, options.min_score, in_order=bool(options.steps))
+            hits = make_hits(request, ranking, options.min_score)
             notes += self._notes(request, ranking, misfits, hits)
         asked, snapshot = request.question, request.snapshot
         recall = Recall.model_construct(
@@ -205,12 +205,12 @@ class RecallVerbs:
                 session, recall.question, MAX_K, where, vector=unit, tags=tags
             )
             ranking = cut(request, ranker.rank(request), MAX_K)
-            hits = make_hits(request, ranking, None)
-            rank = next((n for n, hit in enumerate(hits, start=1) if hit.id == chunk_id), 0)
-            if not rank:  # nothing speaks for it
-                one = replace(ranking, rows=np.array([row], np.int64), scores=np.zeros(1))
-                hits = make_hits(request, one, None)
-        return hits[max(rank, 1) - 1].model_copy(update={"rank": rank})
+            at = np.flatnonzero(ranking.rows == row)
+            rank = int(at[0]) + 1 if len(at) else 0
+            score = ranking.scores[at] if rank else np.zeros(1)
+            one = replace(ranking, rows=np.array([row], np.int64), scores=score)
+            hit = make_hits(request, one, None)[0]
+        return hit.model_copy(update={"rank": rank})
 
     def _check_recall(self, recall: Recall) -> None:
         if not isinstance(recall, Recall):
@@ -328,12 +328,14 @@ def _checked_seeds(seeds: Iterable[tuple[str, float]]) -> dict[str, float]:
     try:
         pairs = list(seeds.items() if isinstance(seeds, Mapping) else seeds)
         scores = {str(id_): float(score) for id_, score in pairs}
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ParameterError(f"seeds are pairs of chunk id and score: {error}") from error
     if len(scores) > MAX_SEEDS:
         raise ParameterError(f"at most {MAX_SEEDS} seeds, got {len(scores)}")
     if not all(abs(score) < 1e100 for score in scores.values()):
         raise ParameterError("the score of a seed is NaN, infinite, or as large")
+    largest = max(map(abs, scores.values()), default=0.0) or 1.0
+    scores = {id_: score / largest for id_, score in scores.items()}  # so that nothing overflows
     low, high = min(scores.values(), default=0.0), max(scores.values(), default=0.0)
     # Scores may be negated distances; the lowest one must stay above 0.
     shift = 0.1 * ((high - low) or 1.0) - low if low < 0 else 0.0
