@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from itertools import combinations
 from typing import Any
 
@@ -103,30 +103,39 @@ def _equal(one: Any, other: Any) -> bool:
 # -- words ----------------------------------------------------------------------------------
 
 
-def best_by_words(index: HebbianIndex, question: str) -> list[tuple[str, float]]:
-    """Return the BM25 of every chunk that holds a word of a question, best first, ties by id."""
+def best_by_words(
+    index: HebbianIndex, question: str, n: int, among: Collection[str]
+) -> list[tuple[str, float]]:
+    """Return the n best of some chunks by the words of a question, best first, ties by id."""
     settings = index.settings
     counts, lengths = {}, {}
     for chunk in index.get(index.ids()):
         read = prepare(chunk, None, settings)
         counts[chunk.id], lengths[chunk.id] = read.words, read.length
-    n, df = len(counts), Counter(word for words in counts.values() for word in words)
-    mean = sum(lengths.values()) / max(n, 1)
-    scores: Counter[str] = Counter()
+    df = Counter(word for words in counts.values() for word in words)
+    mean = sum(lengths.values()) / max(len(counts), 1)
     asked = query_terms(question, settings.language)
     weigh_compounds(asked, {word: df[word] for word in asked}, question, settings.language)
-    for word, weight in asked.items():
-        idf = math.log(1 + (n - df[word] + 0.5) / (df[word] + 0.5))
-        for id_, words in counts.items():
-            if words[word]:
-                length = _rounded_up(lengths[id_])
-                times = min(words[word], 255)
-                norm = 1.2 * (0.25 + 0.75 * length / max(mean, 1.0))
-                scores[id_] += weight * idf * times * 2.2 / (times + norm)
-    return sorted(
-        ((id_, round(score, 9)) for id_, score in scores.items()),
-        key=lambda found: (-found[1], found[0]),
-    )
+    weights = {
+        word: weight * math.log(1 + (len(counts) - df[word] + 0.5) / (df[word] + 0.5))
+        for word, weight in asked.items()
+    }
+    held = {id_: {word for word in weights if counts[id_][word]} for id_ in among}
+    scores: dict[str, float] = {}
+    for id_ in filter(held.get, among):
+        norm = 1.2 * (0.25 + 0.75 * _rounded_up(lengths[id_]) / max(mean, 1.0))
+        times = {word: min(counts[id_][word], 255) for word in held[id_]}
+        scores[id_] = sum(weights[word] * t * 2.2 / (t + norm) for word, t in times.items())
+    best = dict(sorted(scores.items(), key=lambda found: (-round(found[1], 9), found[0]))[:n])
+    lowered = dict(best)
+    for stub in (id_ for id_ in best if lengths[id_] <= 16):
+        fuller = {
+            id_: sum(map(weights.__getitem__, held[stub])) / sum(map(weights.get, held[id_]))
+            for id_, score in best.items()
+            if lengths[id_] > 16 and held[id_] > held[stub] and score < best[stub]
+        }
+        lowered[stub] = max((best[id_] * s for id_, s in fuller.items()), default=best[stub])
+    return sorted(lowered.items(), key=lambda found: (-round(found[1], 9), found[0]))
 
 
 def _rounded_up(length: int) -> float:

@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 
 from hebbgraph.text.context import text_words, tokenize_texts
 from hebbgraph.text.tokens import (
-    WordCache,
     display,
     lexical_terms,
     phrase_key,
@@ -172,13 +171,3 @@ def test_the_words_of_a_phrase_stand_side_by_side_in_each_text_that_holds_it(bef
         return
     text, part = lexical_terms(tokenize(f"{before} {key} {after}")), lexical_terms(key.split(" "))
     assert any(text[at : at + len(part)] == part for at in range(len(text)))
-
-
-def test_frequent_words_outlive_words_that_occurred_once():
-    computed = []
-    cache = WordCache(lambda word: computed.append(word) or len(word), capacity=8)
-    for at in range(90):
-        assert (cache["owl"], cache[f"w{at}"], cache["y" * 65]) == (3, 2 + (at > 9), 65)
-        assert len(cache) <= 8
-    assert computed.count("owl") == 1
-    assert computed.count("y" * 65) == 90  # long words rarely recur

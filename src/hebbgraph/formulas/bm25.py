@@ -12,7 +12,11 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from hebbgraph.arrays import BoolArray, FloatArray, IntArray
+
 K1, B = 1.2, 0.75
+#: A chunk of at most so many words is a stub: a heading alone, or "see page 4".
+_STUB = 16
 
 #: The length that a code stands for: exact up to 64 words, then in steps of four percent.
 LENGTHS: NDArray[np.float64] = np.concatenate([np.arange(64), 64 * 1.04 ** np.arange(192)])
@@ -52,3 +56,26 @@ def term_scores(occurrences: NDArray[np.uint8], norms: NDArray[np.float64]) -> N
     """
     times = occurrences.astype(np.float64)
     return times * (K1 + 1) / (times + norms)
+
+
+def lower_stubs(
+    scores: NDArray[np.float64], lengths: IntArray, held: BoolArray, weights: FloatArray
+) -> NDArray[np.float64]:
+    """Return scores in which no stub is above a longer chunk with all its words, and more.
+
+    It gets the score of that chunk times the share that it holds of that chunk's words, by
+    weight. ``held``, shape (n_words, n), tells which chunk holds which word of the question, and
+    ``lengths`` are codes.
+
+    >>> held = np.array([[True, True], [False, True]])
+    >>> lower_stubs(np.array([3.0, 2.0]), np.array([8, 90]), held, np.ones(2)).tolist()
+    [1.0, 2.0]
+    """
+    lowered, is_stub = scores.copy(), lengths <= _STUB
+    for stub in np.flatnonzero(is_stub).tolist():
+        own = held[:, stub]
+        is_fuller = ~is_stub & (scores < scores[stub]) & held[own].all(0) & held[~own].any(0)
+        if is_fuller.any():
+            shares = (weights @ own) / (weights @ held[:, is_fuller])
+            lowered[stub] = (scores[is_fuller] * shares).max()
+    return lowered

@@ -38,7 +38,6 @@ from hebbgraph.store.vectors import VectorCache
 from hebbgraph.text.query import usable_question
 
 Where: TypeAlias = Mapping[str, Any] | Callable[[Chunk], bool] | None
-#: Larger scores of seeds are scaled, so that their differences stay finite.
 _NOTHING = "nothing known: the index seems to hold nothing about this question"
 _TOO_SHORT = "too short: the question names nothing to search for; ask what it is about, too"
 _SLIP = "no chunk holds {!r}; words that begin with {!r} were searched for in its place"

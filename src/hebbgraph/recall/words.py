@@ -16,9 +16,9 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.arrays import DECIMALS, Allowed, BoolArray, IntArray, highest, is_in_sorted
+from hebbgraph.arrays import DECIMALS, Allowed, BoolArray, IntArray, highest, places_in
 from hebbgraph.errors import DamagedIndexError
-from hebbgraph.formulas.bm25 import K1, idf, length_norms, term_scores
+from hebbgraph.formulas.bm25 import K1, idf, length_norms, lower_stubs, term_scores
 from hebbgraph.recall.snapshot import Snapshot
 from hebbgraph.store.postings import Postings, united
 from hebbgraph.store.terms import Term
@@ -62,7 +62,7 @@ class WordSearch:
         return self._read([word])[word].rows
 
     def holds(self, word: str, rows: IntArray) -> BoolArray:
-        return is_in_sorted(rows, self._blocks(word, rows).rows)
+        return places_in(self._blocks(word, rows).rows, rows)[1]
 
     def best(
         self, n: int, allowed: Allowed | None = None
@@ -77,7 +77,8 @@ class WordSearch:
         }
         rest = sum(weights.values()) * (K1 + 1)
         read = self._read([word for word in order if df[word] <= _COMMON] or order[:1])
-        size = max((int(held.rows[-1]) + 1 for held in read.values() if len(held.rows)), default=0)
+        size = max((int(held.rows[-1]) for held in read.values() if len(held.rows)), default=0)
+        size = max(size, self.snapshot.n_chunks) + 1  # rows are as many, unless some were deleted
         seen = _Scores(n, size, self.snapshot.counts.mean_length, allowed)
         for word in order:
             weight = weights[word]
@@ -89,9 +90,14 @@ class WordSearch:
             seen.add(read[word], weight)
             seen.settle(rest)
         rows, scores = seen.result()
-        scores = scores.round(DECIMALS)
-        best = first_by_id(self.snapshot, rows, scores, n, ordered=False)
-        return rows[best], scores[best]
+        best = first_by_id(self.snapshot, rows, scores.round(DECIMALS), n, ordered=False)
+        rows, scores = rows[best], scores[best]
+        held, lengths = np.zeros((len(order), len(rows)), np.bool_), np.zeros(len(rows), np.uint8)
+        for word, is_held in zip(order, held, strict=True):
+            at, is_held[:] = places_in(read[word].rows, rows)
+            lengths[is_held] = read[word].roles[at[is_held]]
+        scores = lower_stubs(scores, lengths, held, np.array(list(weights.values())))
+        return rows, scores.round(DECIMALS)
 
     def _read(self, words: Sequence[str]) -> dict[str, Postings]:
         """Read the postings of words."""
@@ -110,7 +116,7 @@ class WordSearch:
             held.append(read(term))
             if where.id != term.id:
                 spoken = self.snapshot.postings([where.id])[where.id].rows
-                held[-1] = held[-1].take(is_in_sorted(held[-1].rows, spoken))
+                held[-1] = held[-1].take(places_in(spoken, held[-1].rows)[1])
         return united(held)
 
     def _blocks_of(self, term: Term, rows: IntArray) -> Postings:

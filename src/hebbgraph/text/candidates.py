@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
 from hebbgraph.text.characters import fold
-from hebbgraph.text.names import NAME_SPAN, UNIT_KEYS, Kind, add_names
+from hebbgraph.text.names import NAME_SPAN, Kind, add_names, unit_key
 from hebbgraph.text.salience import spaced_terms, unspaced_names, unspaced_terms
 from hebbgraph.text.shapes import ShapedText, shape_text
 from hebbgraph.text.syllables import SYLLABIC
@@ -86,7 +86,7 @@ def proposals(
         for name in unspaced_names(text):
             kinds.setdefault(phrase_key(name), "name")
         for term in unspaced_terms(text):
-            kinds.setdefault(UNIT_KEYS[term], "term")
+            kinds.setdefault(unit_key(term), "term")
     if n_names_in_text < FEW_NAMES or language == "german":
         known = language if language in spoken else ""
         for term, count in spaced_terms(shaped.units, shaped.shape, known).items():
@@ -94,7 +94,7 @@ def proposals(
             kind: Kind = "term"
             if " " not in term and known == "english":
                 kind = "mention" if count == 1 else "noun"
-            kinds.setdefault(UNIT_KEYS[term], kind)
+            kinds.setdefault(unit_key(term), kind)
     kinds.pop("", None)
     by_kind: dict[str, list[str]] = {}
     for key, kind in kinds.items():
@@ -196,7 +196,7 @@ def subjects(shaped: ShapedText, language: str) -> list[str]:
         names += ([units[at], *family] for at in (first, nicknamed.start(1)))
     if "known" in units[stop:verb]:
         names.append(_known_as(shaped, units.index("known", stop), verb))
-    return list(filter(None, dict.fromkeys(UNIT_KEYS[" ".join(name)] for name in names)))
+    return list(filter(None, dict.fromkeys(unit_key(" ".join(name)) for name in names)))
 
 
 def _known_as(shaped: ShapedText, known: int, stop: int) -> list[str]:

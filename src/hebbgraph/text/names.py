@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import compress
 from typing import Literal
 
 from hebbgraph.text.salience import VERBAL
 from hebbgraph.text.shapes import ShapedText
 from hebbgraph.text.syllables import SYLLABIC, is_syllable
-from hebbgraph.text.tokens import WordCache, key_from_tokens
+from hebbgraph.text.tokens import CACHED_WORDS, key_from_tokens
 
 Kind = Literal["title", "subject", "given", "name", "capital", "opener", "term", "noun", "mention"]
 """Why a phrase was proposed. A *capital* is one capitalised word; an *opener* occurs only at the
@@ -37,10 +38,13 @@ _PART = re.compile("[CAX]+")
 
 #: The evidence of a name that each kind is.
 _STRENGTH: dict[Kind, int] = {"opener": 0, "capital": 1, "name": 2}
-UNIT_KEYS = WordCache(lambda joined: key_from_tokens(joined.split()))
-"""Maps a unit, or several joined by spaces, to its key."""
-
 _Part = tuple[int, int]
+
+
+@lru_cache(CACHED_WORDS)
+def unit_key(joined: str) -> str:
+    """Return the key of a unit, or of several joined by spaces."""
+    return key_from_tokens(joined.split())
 
 
 def _variants(shape: str) -> Iterator[_Part]:
@@ -65,11 +69,13 @@ def _variants(shape: str) -> Iterator[_Part]:
         yield owner + 1, stop
 
 
+@lru_cache(CACHED_WORDS)
 def _english_parts(span: str) -> tuple[_Part, ...] | None:
     """Return the names in a capitalised span of English; None for a single word."""
     return None if span in ("C", "A", "X", "Cp", "Ap") else tuple(_variants(span))
 
 
+@lru_cache(CACHED_WORDS)
 def _other_parts(span: str) -> tuple[_Part, ...] | None:
     """Return those of another language; connectors ("von") may lie outside a name there."""
     parts = _english_parts(span)
@@ -77,11 +83,6 @@ def _other_parts(span: str) -> tuple[_Part, ...] | None:
         return parts
     between = (part.span() for part in _PART.finditer(span))
     return parts + tuple((start, stop) for start, stop in between if stop - start > 1)
-
-
-# Spans have few distinct shapes.
-_ENGLISH_PARTS = WordCache(_english_parts, capacity=1 << 12)
-_OTHER_PARTS = WordCache(_other_parts, capacity=1 << 12)
 
 
 def _kind(shape: str, key: str) -> Kind:
@@ -99,20 +100,20 @@ def add_names(names: dict[str, Kind], shaped: ShapedText, language: str) -> None
     units, shape = shaped
     if "X" in shape:
         for unit in compress(units, map("X".__eq__, shape)):
-            names.setdefault(UNIT_KEYS[unit], "name")
-    parts_of = _ENGLISH_PARTS if language == "english" else _OTHER_PARTS
+            names.setdefault(unit_key(unit), "name")
+    parts_of = _english_parts if language == "english" else _other_parts
     in_lower_case = set(compress(units, map("l".__eq__, shape)))
     for match in NAME_SPAN.finditer(shape):
         span = match[0]
         start = match.start()
-        parts = parts_of[span]
+        parts = parts_of(span)
         if parts is not None:
             for first, last in parts:
-                key = UNIT_KEYS[" ".join(units[start + first : start + last])]
+                key = unit_key(" ".join(units[start + first : start + last]))
                 _add(names, key, _kind(span[first:last], key))
             continue
         unit = units[start]
-        key = UNIT_KEYS[unit]
+        key = unit_key(unit)
         kind = _kind(span[0], key)
         # A single capitalised word says little in German, and a syllable is not a word.
         if span[0] == "C" and (

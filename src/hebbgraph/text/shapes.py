@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from itertools import chain, islice
 from typing import NamedTuple
 
@@ -28,10 +29,10 @@ from hebbgraph.text.characters import UNSPACED, bounded_words
 from hebbgraph.text.syllables import SYLLABIC, is_function_syllable, is_syllabic
 from hebbgraph.text.tokens import (
     ARTICLES,
+    CACHED_WORDS,
     MAX_TOKEN_CHARACTERS,
     STOP_WORDS,
     WORD_LISTS,
-    WordCache,
     stop_words,
     tokenize,
     word_set,
@@ -57,7 +58,7 @@ _NUMBER = re.compile(r"[0-9][0-9.,'’:-]*[^\W\d_]{0,2}")
 _POSSESSIVE = re.compile(r"(?<=\w)(?:['’]s|s['’]|['’])\Z")
 _MARK = {"(": "(", ")": ")"} | dict.fromkeys(".!?。！？؟।॥…", ".")
 
-# Links, paths, files, markup, hashes and literals, which are no words.
+# Links, paths and markup, which are no words.
 _LINK = re.compile(
     r"(?i)(?:[a-z][a-z0-9+.-]*://|\bwww\.|\bmailto:)\S*"
     r"|[\w.+-]++@\w[\w-]*+(?:\.[\w-]++)+"
@@ -68,16 +69,8 @@ _LINK = re.compile(
     r"|:[a-z][\w:+.-]{0,40}:(?=`)"  # :func:`main`
 )
 FILE_ENDING = "|".join(WORD_LISTS["file_endings"].split())
-_FILE = re.compile(rf"(?i)(?:[\w-]++[./\\])+(?:{FILE_ENDING})")
-_HASH = re.compile(
-    r"(?i)(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
-)
-_LITERAL = re.compile(
-    r"(?i)0[xob][0-9a-f_]+[a-z0-9]*|[0-9][0-9_]*_[a-z0-9_]*|u(?:\+|(?=[a-f]*\d))[0-9a-f]{4,6}"
-    r"|(?-i:[a-z][0-9])"  # x1
-)
 _MAY_BE_LINK = re.compile(r"(?i)[/\\@=<&]|www\.|:`").search
-_LONGEST_ARTEFACT = 500  # characters; the patterns take quadratic time on words without links
+_LONGEST_LINK = 500  # characters; the patterns take quadratic time on words without links
 
 _WordShape = tuple[tuple[str, ...], str]
 
@@ -102,7 +95,7 @@ class _Analyser:
     """Splits words into units with their shapes, in one language, which it caches by word."""
 
     def __init__(self, language: str) -> None:
-        self.analyses: WordCache[_WordShape] = WordCache(self._analyse)
+        self.analysis = lru_cache(CACHED_WORDS)(self._analyse)
         stops = stop_words(language)
         #: Shapes of lower-case words other than content words.
         self._lower = (
@@ -126,13 +119,13 @@ class _Analyser:
             unit = word.lower()[:MAX_TOKEN_CHARACTERS]
             return (unit,), self._letters(word, unit)
         if word[-2:] in ("'s", "’s") and word[:-2].isalpha():
-            units, shape = self.analyses[word[:-2]]
+            units, shape = self.analysis(word[:-2])
             return ((*units, ""), shape + "p") if shape in "CA" else (units, shape)
         solid = _SOLID.fullmatch(word)
         if solid is None or solid[2] == word:
             return self._general(word)
         before, core, after = solid.groups()
-        units, shape = self.analyses[core]
+        units, shape = self.analysis(core)
         if after.startswith(".") and _is_abbreviation(core, units[0]):
             after = after[1:]
         left, right = _marks(before), _marks(after)
@@ -180,8 +173,6 @@ class _Analyser:
         unit = " ".join(tokenize(core + "." if dotted else core))
         if not unit:
             return (), "", after
-        if not core.isalpha() and _is_artefact(core):
-            return ("",), "|", after
         shape = self._letters(core, unit) if core.isalpha() else self._any(core, unit)
         if after.startswith(".") and ("." in core or _is_abbreviation(core, unit)):
             return (unit,), shape, after[1:]
@@ -284,7 +275,7 @@ def shape_text(text: str, language: str) -> ShapedText:
     if analyser is None:
         kind = _SyllabicAnalyser if language == SYLLABIC else _Analyser
         analyser = _ANALYSERS.setdefault(language, kind(language))
-    records = list(map(analyser.analyses.__getitem__, bounded_words(_end_lines(text))))
+    records = list(map(analyser.analysis, bounded_words(_end_lines(text))))
     return ShapedText(
         list(chain.from_iterable([record[0] for record in records])),
         "".join([record[1] for record in records]),
@@ -293,12 +284,6 @@ def shape_text(text: str, language: str) -> ShapedText:
 
 def _without_links(word: str) -> str:
     """Replace each link, path or piece of markup (``<div``) in a word by a bar."""
-    if len(word) > _LONGEST_ARTEFACT or not _MAY_BE_LINK(word):
+    if len(word) > _LONGEST_LINK or not _MAY_BE_LINK(word):
         return word
     return _LINK.sub("|", word)
-
-
-def _is_artefact(word: str) -> bool:
-    """Return whether a word is a file, a host, a hash or a literal; "E0382" and "h5n1" are none."""
-    patterns = (_FILE, _HASH, _LITERAL) if len(word) <= _LONGEST_ARTEFACT else ()
-    return any(pattern.fullmatch(word) for pattern in patterns)

@@ -10,44 +10,19 @@ import re
 import threading
 import tomllib
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from itertools import chain, pairwise
 from operator import add
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import regex
 import Stemmer
 
 from hebbgraph.text.characters import UNSPACED, fold, is_unspaced
 
-_Value = TypeVar("_Value")
-_LONGEST = 64  # characters; longer strings rarely recur and take more memory
-
-
-class WordCache(dict[str, _Value], Generic[_Value]):
-    """Bounded cache of a pure function of a string, as a dict: a hit runs no Python code.
-
-    When it holds ``capacity`` words, it becomes the older generation, from which words in use are
-    copied back.
-    """
-
-    def __init__(self, compute: Callable[[str], _Value], *, capacity: int = 1 << 17) -> None:
-        super().__init__()
-        self._compute = compute
-        self._capacity = capacity
-        self._older: dict[str, _Value] = {}
-
-    def __missing__(self, word: str) -> _Value:
-        value = self._older[word] if word in self._older else self._compute(word)
-        if len(word) <= _LONGEST:
-            if len(self) >= self._capacity:
-                self._older = dict(self)
-                self.clear()
-            self[word] = value
-        return value
-
-
+#: What is known of so many words is kept, for each function of one word.
+CACHED_WORDS = 1 << 17
 MAX_TOKEN_CHARACTERS = 64
 MAX_PHRASE_WORDS = 12
 MAX_PHRASE_CHARACTERS = 200
@@ -110,15 +85,13 @@ def _split_folded(text: str) -> list[str]:
     return tokens
 
 
+@lru_cache(CACHED_WORDS)
 def _tokenize_word(word: str) -> tuple[str, ...]:
     """Tokenise text without whitespace."""
     core = word.strip(_AROUND)
     if core.isalnum() and core.isascii():
         return (core.lower()[:MAX_TOKEN_CHARACTERS],)
     return tuple(_split_folded(fold(word)))
-
-
-_TOKENS = WordCache(_tokenize_word)
 
 
 def tokenize(text: str) -> list[str]:
@@ -138,7 +111,7 @@ def tokenize(text: str) -> list[str]:
     if text.isascii():
         return _split_folded(text.lower())
     # Folding costs more than splitting, and words repeat.
-    return list(chain.from_iterable(map(_TOKENS.__getitem__, text.split())))
+    return list(chain.from_iterable(map(_tokenize_word, text.split())))
 
 
 # -- word lists -------------------------------------------------------------------
@@ -248,7 +221,7 @@ def _bounded(term: str) -> str:
     return term.encode("utf-8", "ignore")[:_MOST_BYTES].decode("utf-8", "ignore")
 
 
-_TERMS: dict[str, WordCache[tuple[str, ...] | None]] = {}
+_TERMS: dict[str, Callable[[str], tuple[str, ...] | None]] = {}
 
 
 def lexical_terms(tokens: list[str], language: str = "english") -> list[str]:
@@ -268,8 +241,8 @@ def lexical_terms(tokens: list[str], language: str = "english") -> list[str]:
     ['synaps', 'learn', 'at', 'err12', 'err', '12', '東京', '京都']
     """
     if language not in _TERMS:
-        _TERMS[language] = WordCache(_Terms(language))
-    cached = list(map(_TERMS[language].__getitem__, tokens))
+        _TERMS[language] = lru_cache(CACHED_WORDS)(_Terms(language))
+    cached = list(map(_TERMS[language], tokens))
     if None not in cached:
         return list(chain.from_iterable(cached))  # type: ignore[arg-type]
     terms: list[str] = []
