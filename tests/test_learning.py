@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import ships
 from edges import edges
@@ -17,9 +18,10 @@ from hypothesis import strategies as st
 
 from hebbgraph import HebbianIndex, Settings
 from hebbgraph.errors import LessonError, NotFoundError, ParameterError
+from hebbgraph.formulas.fitting import KINDS
 from hebbgraph.formulas.votes import Statement, beliefs
 from hebbgraph.learning import teaching
-from hebbgraph.learning.applying import CUES, Products, products
+from hebbgraph.learning.applying import CUES, VECTOR, Products, evidence_of, products
 from hebbgraph.learning.fitting import without
 from hebbgraph.learning.folding import CITED, PATH, REJECTED, own_weights
 from hebbgraph.learning.lessons import LessonRow, lessons_of
@@ -525,6 +527,16 @@ def test_what_a_lesson_adds_to_each_kind_of_sum_is_taken_out_again() -> None:
             assert left[:, kind, CUES].max() < 1e-5, kind  # as an exam does
         index.forget(lesson.id)
         assert products_of(index, row).digests == []
+
+
+def test_questions_of_one_kind_are_less_alike_than_their_vectors() -> None:
+    """A cosine of .65, halfway from chance to 1, cites by a quarter and rejects by a sixteenth."""
+    values = np.zeros((3, 3, 2, 2))
+    values[0, CITED, VECTOR] = values[1, REJECTED, VECTOR] = 0.65, 1.0
+    values[2, CITED, VECTOR] = 4.0, 16.0  # the same question, four times
+    evidence = evidence_of(values)
+    assert evidence[:, KINDS.index("vectors")].round(4).tolist() == [0.25, -0.0625, 1.0]
+    assert evidence[:, KINDS.index("often by vectors")].round(4).tolist() == [0.0, 0.0, 1.0]
 
 
 def products_of(index: HebbianIndex, lesson: LessonRow) -> Products:

@@ -40,9 +40,9 @@ _TIE = 1e-5
 
 
 def likeness(
-    dot: FloatArray, squared: FloatArray, *, by_chance: float = 0.0
+    dot: FloatArray, squared: FloatArray, *, by_chance: float = 0.0, power: float = 1.0
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the cosine of a question with each sum, and that times √n − 1.
+    """Return the cosine of a question with each sum, to a power, and that times √n − 1.
 
     ``dot`` are products of the question with the sums of chunks, ``squared`` their squared lengths.
     The cosine that unrelated questions reach ``by_chance``, in [0, 1), counts as none.
@@ -52,9 +52,14 @@ def likeness(
 
     >>> [part.round(3).tolist() for part in likeness(np.array([4.0, 0.01]), np.array([16, 1e-4]))]
     [[1.0, 0.02], [1.0, 0.0]]
+
+    Of embeddings, a cosine of .65 is halfway from .3 to 1, and a quarter of full likeness:
+
+    >>> likeness(np.array([0.65, 0.3]), np.ones(2), by_chance=0.3, power=2.0)[0].round(3).tolist()
+    [0.25, 0.0]
     """
     length = np.maximum(np.sqrt(np.maximum(squared, 0.0)), LEAST_TAUGHT)
-    cosine = np.clip((dot / length - by_chance) / (1.0 - by_chance), 0.0, 1.0)
+    cosine = np.clip((dot / length - by_chance) / (1.0 - by_chance), 0.0, 1.0) ** power
     return cosine, cosine * np.clip(np.sqrt(length) - 1.0, 0.0, _MOST_REPEATED)
 
 

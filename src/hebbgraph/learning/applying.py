@@ -40,8 +40,9 @@ WORDS, VECTORS = KINDS.index("words"), KINDS.index("vectors")
 #: A rejection counts by likeness to this power: what is wrong for one question may be right for
 #: a similar one.
 _REJECTION_POWER = 4.0
-#: Cosines of the vectors of unrelated questions hardly exceed this.
-_VECTORS_BY_CHANCE = 0.3
+#: Cosines of the vectors of unrelated questions hardly exceed this. Those of other questions of the
+#: same kind do, so likeness counts by this power of what is above.
+_VECTORS_BY_CHANCE, _VECTORS_POWER = 0.3, 2.0
 
 
 class LessonEvidence(NamedTuple):
@@ -227,13 +228,14 @@ def evidence_of(values: FloatArray) -> NDArray[np.float64]:
 
     def like(kind: int, part: int) -> tuple[FloatArray, FloatArray]:
         dot, square = values[:, kind, part].T
-        return likeness(dot, square, by_chance=_VECTORS_BY_CHANCE if part == VECTOR else 0.0)
+        chance, power = (_VECTORS_BY_CHANCE, _VECTORS_POWER) if part == VECTOR else (0.0, 1.0)
+        return likeness(dot, square, by_chance=chance, power=power)
 
     words, often = like(CITED, CUES)
     vectors, often_vectors = like(CITED, VECTOR)
     # A thousand rejections count as one that is believed, so repetition has no part in them.
     words = words - like(REJECTED, CUES)[0] ** _REJECTION_POWER
-    vectors = vectors - like(REJECTED, VECTOR)[0] ** _REJECTION_POWER
+    vectors = vectors - like(REJECTED, VECTOR)[0] ** (_REJECTION_POWER / _VECTORS_POWER)
     evidence: NDArray[np.float64] = np.stack(
         (words, often, vectors, often_vectors, *like(PATH, CUES)), 1
     )
