@@ -13,7 +13,7 @@ from dump import assert_sound
 from ships import CORPUS, ByNumber
 
 import hebbgraph.ingest.loading
-from hebbgraph import Chunk, HebbianIndex
+from hebbgraph import Chunk, HebbianIndex, Settings
 from hebbgraph.errors import EmbeddingError, ParameterError, TaggingError
 
 
@@ -106,6 +106,43 @@ def test_vectors_without_length_are_far_from_everything() -> None:
         assert index.recall("Who built the Petrel?")[0].id == "petrel"
 
 
+def _reads_known(texts: list[str]) -> Any:
+    known = {chunk.text for chunk in CORPUS}
+    return _good(texts) if all(text.split("\n")[-1] in known for text in texts) else _raises(texts)
+
+
+@pytest.mark.parametrize(
+    ("passages", "share"),
+    [
+        (lambda texts: [[text.count("a"), text.count("o")] for text in texts], 0.25),
+        (lambda texts: [[0.0, 0.0]] * len(texts), 0.25),  # LSA of other words
+        (lambda texts: [[ord(text[0]), 100.0] for text in texts], 0.55),
+        (_reads_known, 0.55),
+    ],
+    ids=["counts", "nothing", "first letter", "table"],
+)
+def test_embedder_blind_to_word_order_starts_from_a_small_share(
+    tmp_path: Path, passages: Callable[[list[str]], Any], share: float
+) -> None:
+    calls = []
+
+    def counted(texts: list[str]) -> Any:
+        calls.append(texts)
+        return passages(texts)
+
+    with HebbianIndex.open(tmp_path, embedder=_Embedder(counted)) as index:
+        index.add(CORPUS)
+        assert index.recall("Petrel").shares == (share, 1.0)
+        index.rebuild()
+        calls.clear()
+        index.add([Chunk(id="knot", text=CORPUS[0].text)])
+        assert len(calls) == 1  # the embedder is known by now
+    with HebbianIndex.open(tmp_path, settings=Settings(vectors=0.4)) as index:
+        assert index.recall("Petrel", vector=[1.0, 0.0]).shares == (0.4, 1.0)
+    with HebbianIndex.open(tmp_path) as index:
+        assert index.recall("Petrel", vector=[1.0, 0.0]).shares == (share, 1.0)
+
+
 class _Narrow(_Embedder):
     """Reads sixteen tokens of a text, and says so, as models of sentence-transformers do."""
 
@@ -115,7 +152,7 @@ class _Narrow(_Embedder):
         self.seen: list[str] = []
 
     def _embed(self, texts: list[str]) -> Any:
-        self.seen += texts
+        self.seen += [text for text in texts if "dog" not in text]
         return [[text.count("owl"), text.count("bee"), 0.01] for text in texts]
 
 
@@ -135,11 +172,11 @@ def test_embedder_that_fails_later_keeps_batches_before(monkeypatch: pytest.Monk
     monkeypatch.setattr(hebbgraph.ingest.loading, "_EMBEDDED", 10)
     calls = []
 
-    def third_fails(texts: list[str]) -> Any:
+    def fourth_fails(texts: list[str]) -> Any:
         calls.append(len(texts))
-        return _good(texts) if len(calls) < 3 else _raises(texts)
+        return _good(texts) if len(calls) < 4 else _raises(texts)
 
-    embedder = _Embedder(third_fails)
+    embedder = _Embedder(fourth_fails)  # the second call checks whether it sees word order
     with HebbianIndex.open(":memory:", embedder=embedder) as index:
         with pytest.raises(EmbeddingError):
             index.add(f"Auk {n}" for n in range(50))

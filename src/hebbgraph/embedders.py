@@ -17,6 +17,8 @@ from hebbgraph.text.blocks import count_tokens
 _NAMES = ("model_name", "model", "model_id", "model_name_or_path", "name")
 #: Where embedders have the number of tokens that they read of a text, or a model that has it.
 _LIMITS, _INNER = ("max_seq_length", "max_length"), ("_model", "_client", "client")
+#: The same words in two orders; vectors nearer to each other than this do not show the order.
+_ORDERS, _SAME = ("the dog bit the man", "man the bit dog the"), 0.01
 
 
 def embedder_name(embedder: Embedder) -> str:
@@ -95,6 +97,18 @@ def _unit(vectors: Any, expected: int) -> NDArray[np.float32]:
         raise ParameterError("a vector holds NaN or infinity")
     norms = np.linalg.norm(array, axis=1, keepdims=True)
     return np.asarray(array / np.where(norms == 0, 1.0, norms), np.float32)
+
+
+def is_bag_of_words(embedder: Embedder) -> bool:
+    """Return whether an embedder does not see the order of words.
+
+    False if it fails, as a table of known texts may.
+    """
+    try:
+        one, other = _asked(embedder, lambda: embedder.embed_documents([*_ORDERS]), len(_ORDERS))
+    except EmbeddingError:
+        return False
+    return float(np.linalg.norm(one - other)) < _SAME
 
 
 class SentenceTransformerEmbedder:

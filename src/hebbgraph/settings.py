@@ -30,8 +30,8 @@ class Settings(BaseModel):
     stop_tags : tuple of str
         Tags that connect nothing and are no cues.
     vectors : float, in [0, 1], optional
-        The share of vectors in direct evidence; words have the rest. None starts from .55, and
-        lessons move it.
+        The share of vectors in direct evidence; words have the rest. None starts from .55, or .25
+        where the embedder does not see the order of words, and lessons move it.
     approximate : bool
         Whether an HNSW index finds the nearest of many vectors, nearly all of them (extra ``ann``);
         where a filter is given, and without a file, search stays exact.

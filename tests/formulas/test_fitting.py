@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from hebbgraph.formulas.fitting import KINDS, Exams, Trust, fit_trust
+from hebbgraph.formulas.fitting import KINDS, Exams, Trust, fit_shares, fit_trust
 
 _N = 40
 
@@ -38,3 +38,10 @@ def test_lessons_that_only_mislead_are_turned_off():
 def test_few_exams_change_nothing():
     exams = Exams(*(part[:5] for part in _exams(words=(1.0, 0.0))))
     assert fit_trust(exams) == Trust(exams=5)
+
+
+def test_share_starts_where_it_is_expected_and_citations_move_it():
+    found = np.array(50 * [[[1.0, 0.2, 0.0], [0.2, 1.0, 0.0]]])
+    cited, present = np.tile([False, True], (50, 1)), np.ones((50, 2), bool)
+    assert fit_shares(found[:5], cited[:5], present[:5], 0.25) == (0.25, 1.0)
+    assert 0.25 < fit_shares(found, cited, present, 0.25)[0] < fit_shares(found, cited, present)[0]

@@ -133,8 +133,12 @@ def fit_trust(exams: Exams) -> Trust:
     return chosen
 
 
-def fit_shares(found: FloatArray, cited: BoolArray, present: BoolArray) -> tuple[float, float]:
+def fit_shares(
+    found: FloatArray, cited: BoolArray, present: BoolArray, prior: float = DENSE_SHARE
+) -> tuple[float, float]:
     """Return the share of vectors and the weight of the graph under which citations are likeliest.
+
+    A share near ``prior`` is expected.
 
     ``found``, shape (n, c, 3), is how well words, vectors and the graph rate each chunk that was
     shown, in [0, 1]. Exams have different numbers of chunks: not all c are ``present``.
@@ -145,14 +149,14 @@ def fit_shares(found: FloatArray, cited: BoolArray, present: BoolArray) -> tuple
     """
     able = cited.any(1) & (present & ~cited).any(1)
     if able.sum() < _FEWEST:
-        return DENSE_SHARE, 1.0
+        return prior, 1.0
     found, share = found[able], cited[able] / cited[able].sum(1, keepdims=True)
-    best, chosen = -np.inf, (DENSE_SHARE, 1.0)
-    shares = _SHARES if found[..., 1].any() else [DENSE_SHARE]
+    best, chosen = -np.inf, (prior, 1.0)
+    shares = _SHARES if found[..., 1].any() else [prior]
     for of_vectors, of_graph in product(shares, _GRAPHS):
         score = score_under(found, of_vectors, of_graph)
         likely = max(_likely(sharpness * score, share, present[able]) for sharpness in _SHARPNESS)
-        likely -= ((of_vectors - DENSE_SHARE) / _SHARE_ERROR) ** 2 / 2
+        likely -= ((of_vectors - prior) / _SHARE_ERROR) ** 2 / 2
         likely -= ((of_graph - 1.0) / _GRAPH_ERROR) ** 2 / 2
         if likely > best:
             best, chosen = likely, (round(float(of_vectors), 2), float(of_graph))

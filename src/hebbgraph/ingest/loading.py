@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.embedders import agreed_model, embed_passages
+from hebbgraph.embedders import agreed_model, embed_passages, is_bag_of_words
 from hebbgraph.errors import EmbeddingError, ParameterError, TaggingError, brief
 from hebbgraph.ingest.prepare import Prepared, prepare
 from hebbgraph.ingest.tagging import complete, is_complete
@@ -48,6 +48,7 @@ class _Begun(NamedTuple):
     ready: Iterator[Prepared]
     unknown: list[Chunk]
     vectors: dict[str, NDArray[np.float32]]
+    model: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ class Loader:
             for batch in self._begun(batches, prepared, is_ahead=(workers or 0) > 1):
                 with _no_collection():
                     new = self._new(batch)
-                    replaced, gone, resting = self._write(new, lost, last=batch.is_last)
+                    replaced, gone, resting = self._write(new, batch, lost)
                 lost = None
                 removed += replaced | gone
                 done["added"] += len(new) - len(replaced)
@@ -112,9 +113,9 @@ class Loader:
     def _begin(self, batch: list[Chunk], prepared: _Prepare, *, is_last: bool) -> _Begun:
         """Have what is new of a batch prepared, with a tagger's tags."""
         if not batch:
-            return _Begun(batch, is_last, iter(()), [], {})
+            return _Begun(batch, is_last, iter(()), [], {}, {})
         with self.database.read() as session:
-            agreed_model(read_json(session, "embedder"), self.embedder)
+            model = agreed_model(read_json(session, "embedder"), self.embedder)
             stored = chunks_by_id(session, [chunk.id for chunk in batch])
             vectors = self._vectors_of(session, stored)
         new = [chunk for chunk in batch if not self._is_stored(chunk, stored, vectors)]
@@ -125,7 +126,8 @@ class Loader:
             and (stored[chunk.id].title, stored[chunk.id].text) == (chunk.title, chunk.text)
         }
         unknown = [chunk for chunk in new if chunk.id not in same or chunk.id not in vectors]
-        return _Begun(batch, is_last, prepared(new, self._tags_of(new, same)), unknown, vectors)
+        ready = prepared(new, self._tags_of(new, same))
+        return _Begun(batch, is_last, ready, unknown, vectors, model)
 
     def _new(self, batch: _Begun) -> list[Prepared]:
         """Return what is to be written of a batch, with vectors."""
@@ -134,16 +136,18 @@ class Loader:
             return ready
         embedded = embed_passages(self.embedder, batch.unknown) if batch.unknown else ()
         vectors.update(zip((chunk.id for chunk in batch.unknown), embedded, strict=True))
+        if "dimension" not in batch.model and is_bag_of_words(self.embedder):
+            batch.model["bag_of_words"] = True
         return [item._replace(vector=vectors[item.chunk.id]) for item in ready]
 
     def _write(
-        self, new: list[Prepared], lost: _Lost | None, *, last: bool
+        self, new: list[Prepared], batch: _Begun, lost: _Lost | None
     ) -> tuple[set[int], set[int], int]:
         """Write a batch in one transaction; return rows replaced and lost, and resting lessons."""
         left, vocabulary = 0, None
         with self.database.write() as session:
             if new and new[0].vector is not None:
-                self._note_model(session, len(new[0].vector))
+                self._note_model(session, batch.model, len(new[0].vector))
             replaced = set(rows_of(session, [item.chunk.id for item in new]).values())
             gone = set(lost(session)) - replaced if lost is not None else set()
             sql = "SELECT digest FROM $chunk WHERE row = ANY(?)"
@@ -151,7 +155,7 @@ class Loader:
             if new or gone:
                 write_batch(session, new, replaced | gone)
             resting = count_resting(session, former)
-            if last and not is_complete(session):
+            if batch.is_last and not is_complete(session):
                 left, vocabulary = complete(session, self.settings, _PORTION)
         while left:
             with self.database.write() as session:
@@ -205,10 +209,10 @@ class Loader:
             raise TaggingError(f"the tagger returned tags for {len(tags)} of {len(chunks)} chunks")
         return tags
 
-    def _note_model(self, session: Session, dimension: int) -> None:
+    def _note_model(self, session: Session, seen: dict[str, Any], dimension: int) -> None:
         model = agreed_model(read_json(session, "embedder"), self.embedder)
         if "dimension" not in model:
-            write_meta(session, {"embedder": dumped({**model, "dimension": dimension})})
+            write_meta(session, {"embedder": dumped({**seen, "dimension": dimension})})
         elif model["dimension"] != dimension:
             raise EmbeddingError(
                 f"the index holds vectors of {model['dimension']} numbers, the embedder returned "

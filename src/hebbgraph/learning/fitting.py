@@ -18,6 +18,7 @@ import numpy as np
 
 from hebbgraph.arrays import BoolArray, FloatArray
 from hebbgraph.formulas.association import scale_by_confidence
+from hebbgraph.formulas.evidence import BAG_SHARE, DENSE_SHARE
 from hebbgraph.formulas.fitting import (
     KINDS,
     Exams,
@@ -56,9 +57,15 @@ _TRACE = 1e-6  # that rounding leaves of a question when it is taken out
 
 def read_trust(session: Session) -> Trust:
     """Return the fitted numbers, or the prior's."""
-    fitted = read_json(session, "trust") or {}
+    fitted = read_json(session, "trust") or {"vectors": _prior(session)}
     names = [field.name for field in fields(Trust)]
     return Trust(**{name: fitted[name] for name in names if name in fitted})
+
+
+def _prior(session: Session) -> float:
+    """Return the share of vectors that lessons start from."""
+    model = read_json(session, "embedder") or {}
+    return BAG_SHARE if model.get("bag_of_words") else DENSE_SHARE
 
 
 def fit_if_due(database: Database, *, quorum: int, anew: bool = False) -> None:
@@ -68,7 +75,8 @@ def fit_if_due(database: Database, *, quorum: int, anew: bool = False) -> None:
         if n == fitted and not (anew and n):
             return
         ids = _first(session, n)
-        trust = _fitted(session, _drawn(session, ids), quorum) if n else Trust()
+        lessons = _drawn(session, ids)
+        trust = _fitted(session, lessons, quorum) if n else Trust(vectors=_prior(session))
     with database.write() as session:
         if ids != _first(session, n):
             return
@@ -126,7 +134,7 @@ def _fitted(session: Session, lessons: Sequence[LessonRow], quorum: int) -> Trus
         found[at, : len(parts)] = list(parts.values())
         cited[at, : len(parts)] = [digest in named for digest in parts]
         present[at, : len(parts)] = True
-    shares = fit_shares(found, cited, present)
+    shares = fit_shares(found, cited, present, _prior(session))
     trust = fit_trust(_exams(session, lessons, quorum, shares))
     return replace(trust, vectors=shares[0], graph=shares[1])
 
