@@ -71,11 +71,10 @@ def lower_stubs(
     >>> lower_stubs(np.array([3.0, 2.0]), np.array([8, 90]), held, np.ones(2)).tolist()
     [1.0, 2.0]
     """
-    lowered, is_stub = scores.copy(), lengths <= _STUB
+    lowered, is_stub, worth = scores.copy(), lengths <= _STUB, weights @ held
     for stub in np.flatnonzero(is_stub).tolist():
         own = held[:, stub]
         is_fuller = ~is_stub & (scores < scores[stub]) & held[own].all(0) & held[~own].any(0)
         if is_fuller.any():
-            shares = (weights @ own) / (weights @ held[:, is_fuller])
-            lowered[stub] = (scores[is_fuller] * shares).max()
+            lowered[stub] = worth[stub] * (scores[is_fuller] / worth[is_fuller]).max()
     return lowered

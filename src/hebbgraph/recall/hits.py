@@ -76,7 +76,7 @@ def make_hits(request: Request, ranking: Ranking, min_score: float | None) -> tu
     keys = request.snapshot.keys(tag for kind, tag in nodes if kind == "tag")
     rows = np.array(list(scores), np.int64)
     typed = spelled(request)
-    holds = {word: request.question.search.holds(word, rows) for word in typed}
+    holds = request.question.search.holds(list(typed), rows)
     hits = []
     for at, (row, score) in enumerate(scores.items()):
         if (chunk := chunks.get(row)) is None:

@@ -10,7 +10,7 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import chain
 
 import numpy as np
@@ -21,7 +21,6 @@ from hebbgraph.errors import DamagedIndexError
 from hebbgraph.formulas.bm25 import K1, idf, length_norms, lower_stubs, term_scores
 from hebbgraph.recall.snapshot import Snapshot
 from hebbgraph.store.postings import Postings, united
-from hebbgraph.store.terms import Term
 from hebbgraph.terms import TermKind
 
 #: Words of more chunks than this are read block by block, if few chunks are still looked up.
@@ -61,8 +60,10 @@ class WordSearch:
     def holders(self, word: str) -> IntArray:
         return self._read([word])[word].rows
 
-    def holds(self, word: str, rows: IntArray) -> BoolArray:
-        return places_in(self._blocks(word, rows).rows, rows)[1]
+    def holds(self, words: Sequence[str], rows: IntArray) -> dict[str, BoolArray]:
+        """Return for each word which of some rows hold it."""
+        read = self._read(words, rows)
+        return {word: places_in(held.rows, rows)[1] for word, held in read.items()}
 
     def best(
         self, n: int, allowed: Allowed | None = None
@@ -83,10 +84,9 @@ class WordSearch:
         for word in order:
             weight = weights[word]
             rest -= weight * (K1 + 1)
-            if word not in read and seen.candidates is not None:
-                read[word] = self._blocks(word, seen.candidates)
-            elif word not in read:
-                read |= self._read([word])
+            if word not in read:
+                left = [word] if seen.candidates is None else order
+                read |= self._read([w for w in left if w not in read], seen.candidates)
             seen.add(read[word], weight)
             seen.settle(rest)
         rows, scores = seen.result()
@@ -99,40 +99,42 @@ class WordSearch:
         scores = lower_stubs(scores, lengths, held, np.array(list(weights.values())))
         return rows, scores.round(DECIMALS)
 
-    def _read(self, words: Sequence[str]) -> dict[str, Postings]:
-        """Read the postings of words."""
-        ids = [term.id for word in words for term, _ in self.terms[word]]
-        read = self.snapshot.postings(dict.fromkeys(ids))
-        return {word: self._united(word, lambda term: read[term.id]) for word in words}
+    def _read(self, words: Sequence[str], among: IntArray | None = None) -> dict[str, Postings]:
+        """Read the postings of words; of common words only blocks with rows ``among`` some."""
+        terms = {term.id: term for word in words for pair in self.terms[word] for term in pair}
+        known = self.snapshot.cache.tables["postings"]
+        common = [id_ for id_, term in terms.items() if term.df > _COMMON and id_ not in known]
+        blocks = {} if among is None or not common else self._blocks(common, among)
+        read = blocks | self.snapshot.postings(id_ for id_ in terms if id_ not in blocks)
+        return {word: self._united(word, read) for word in words}
 
-    def _blocks(self, word: str, rows: IntArray) -> Postings:
-        """Read only the blocks of a word in which some rows would be."""
-        return self._united(word, lambda term: self._blocks_of(term, rows))
-
-    def _united(self, word: str, read: Callable[[Term], Postings]) -> Postings:
+    def _united(self, word: str, read: Mapping[int, Postings]) -> Postings:
         """Unite the postings of a word's terms; a form of a language counts in that language."""
         held = []
         for term, where in self.terms[word]:
-            held.append(read(term))
+            held.append(read[term.id])
             if where.id != term.id:
-                spoken = self.snapshot.postings([where.id])[where.id].rows
-                held[-1] = held[-1].take(places_in(spoken, held[-1].rows)[1])
+                held[-1] = held[-1].take(places_in(read[where.id].rows, held[-1].rows)[1])
         return united(held)
 
-    def _blocks_of(self, term: Term, rows: IntArray) -> Postings:
-        if term.id in self.snapshot.cache.tables["postings"] or term.df <= _COMMON:
-            return self.snapshot.postings([term.id])[term.id]
-        session = self.snapshot.session
-        places = session.rows(
-            "SELECT first, block FROM $posting WHERE term = ? ORDER BY first", term.id
-        )
-        firsts = np.array([first for first, _ in places])
-        at = np.unique(np.maximum(firsts.searchsorted(rows, "right") - 1, 0))
-        found = session.rows(
-            "SELECT data FROM $posting WHERE block = ANY(?) ORDER BY first",
-            [places[i][1] for i in at.tolist()],
-        )
-        return Postings.decode(b"".join(data for (data,) in found))
+    def _blocks(self, terms: Sequence[int], rows: IntArray) -> dict[int, Postings]:
+        """Read only the blocks of terms in which some rows would be."""
+        session, wanted = self.snapshot.session, list[int]()
+
+        def read(missing: list[int]) -> dict[int, IntArray]:
+            sql = "SELECT term, first, block FROM $posting WHERE term = ANY(?) ORDER BY term, first"
+            found = np.array(session.rows(sql, missing), np.int64).reshape(-1, 3)
+            return {term: found[found[:, 0] == term].T for term in missing}
+
+        places = self.snapshot.cache.known("places", terms, read, lambda place: place.nbytes)
+        for _, firsts, blocks in places.values():
+            at = np.unique(np.maximum(firsts.searchsorted(rows, "right") - 1, 0))
+            wanted += blocks[at].tolist()
+        sql = "SELECT term, data FROM $posting WHERE block = ANY(?) ORDER BY term, first"
+        found = {term: list[bytes]() for term in terms}
+        for term, data in session.rows(sql, wanted):
+            found[term].append(data)
+        return {term: Postings.decode(b"".join(parts)) for term, parts in found.items()}
 
 
 class _Scores:

@@ -31,11 +31,6 @@ MAX_K, MAX_SEEDS = 10_000, 100_000
 
 #: Control characters other than tab and line ends, and lone surrogates.
 _UNSTORABLE = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff]")
-#: Windows-1252 text that was read as Latin-1 means these characters, as in HTML.
-_MEANT = {
-    chr(code): bytes([code]).decode("cp1252", "replace").replace("\ufffd", " ")
-    for code in range(0x80, 0xA0)
-}
 
 
 class Record(BaseModel):
@@ -55,14 +50,12 @@ def check_name(value: object, what: str) -> None:
 
 
 def storable(text: str) -> str:
-    r"""Replace each character that some databases cannot store, keeping all positions.
+    r"""Replace each character that some databases cannot store by a space.
 
-    It becomes the Windows-1252 character that it stands for, or a space.
-
-    >>> storable("ice\x00trade"), storable("It\x92s 5 \x80")
-    ('ice trade', 'It’s 5 €')
+    >>> storable("ice\x00trade")
+    'ice trade'
     """
-    return _UNSTORABLE.sub(lambda match: _MEANT.get(match[0], " "), text)
+    return _UNSTORABLE.sub(" ", text)
 
 
 def text_digest(title: str, text: str) -> str:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import chain, islice
 from typing import NamedTuple
 
@@ -222,7 +222,9 @@ def _is_abbreviation(core: str, unit: str) -> bool:
     return unit in _ABBREVIATIONS or (len(core) == 1 and core.isupper())
 
 
-_ANALYSERS: dict[str, _Analyser] = {}
+@cache
+def _analyser(language: str) -> _Analyser:
+    return (_SyllabicAnalyser if language == SYLLABIC else _Analyser)(language)
 
 
 _LISTS = [*STOP_WORDS.items(), *WORD_LISTS["letters"].items()]
@@ -271,11 +273,7 @@ def shape_text(text: str, language: str) -> ShapedText:
     >>> shape_text("Shawn's friend, the Duke of York.", "english").shape
     'Cpl|tCkC.'
     """
-    analyser = _ANALYSERS.get(language)
-    if analyser is None:
-        kind = _SyllabicAnalyser if language == SYLLABIC else _Analyser
-        analyser = _ANALYSERS.setdefault(language, kind(language))
-    records = list(map(analyser.analysis, bounded_words(_end_lines(text))))
+    records = list(map(_analyser(language).analysis, bounded_words(_end_lines(text))))
     return ShapedText(
         list(chain.from_iterable([record[0] for record in records])),
         "".join([record[1] for record in records]),

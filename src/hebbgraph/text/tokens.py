@@ -12,7 +12,7 @@ import tomllib
 from collections.abc import Callable
 from functools import cache, lru_cache
 from importlib.resources import files
-from itertools import chain, pairwise
+from itertools import chain
 from operator import add
 from typing import Any
 
@@ -40,6 +40,7 @@ def _grammar(letter: str, first: str, rest: str, other: str) -> str:
     )
 
 
+_SINGLE = rf"[[{UNSPACED}]&&[\p{{L}}\p{{N}}]]\p{{M}}*"
 _WORD_CHARACTER = rf"[[\p{{L}}\p{{N}}]--[{UNSPACED}]]"
 # The first branch is the common case: no joining punctuation follows the word.
 _ASCII_TOKEN = re.compile(
@@ -50,7 +51,7 @@ _TOKEN = regex.compile(
         rf"[\p{{L}}--[{UNSPACED}]]",
         _WORD_CHARACTER,
         rf"(?:{_WORD_CHARACTER}|\p{{M}})",
-        rf"|[[{UNSPACED}]&&[\p{{L}}\p{{N}}]]\p{{M}}*+",
+        rf"|{_SINGLE}+",
     ),
     regex.V1,
 )
@@ -328,18 +329,13 @@ def phrase_key(phrase: str) -> str:
     return key_from_tokens(tokenize(phrase))
 
 
+_BETWEEN_UNSPACED = regex.compile(rf"(?<={_SINGLE}) (?={_SINGLE})", regex.V1)
+
+
 def display(key: str) -> str:
     """Return the readable form of a key, without spaces between unspaced characters.
 
     >>> display("iphone 東 京 大 学"), display("hunger games")
     ('iphone 東京大学', 'hunger games')
     """
-    if key.isascii():
-        return key
-    tokens = key.split(" ")
-    shown = tokens[:1]
-    for before, token in pairwise(tokens):
-        if not (is_unspaced(before) and is_unspaced(token)):
-            shown.append(" ")
-        shown.append(token)
-    return "".join(shown)
+    return str(_BETWEEN_UNSPACED.sub("", key))

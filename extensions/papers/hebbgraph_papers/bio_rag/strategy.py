@@ -45,8 +45,8 @@ class BioRag:
         words = list(request.question.words)
 
         def overlap(nodes: IntArray) -> FloatArray:
-            holding = [request.question.search.holds(word, nodes // 2) for word in words]
-            return np.mean(holding, axis=0, dtype=np.float64) if holding else np.zeros(len(nodes))
+            held = [*request.question.search.holds(words, nodes // 2).values()]
+            return np.mean(held, axis=0, dtype=np.float64) if held else np.zeros(len(nodes))
 
         seeds = _seeds(request)
         found = search(
