@@ -71,10 +71,15 @@ _ALL = Rows(np.empty(0, np.int64), all_but=True)
 
 
 def rows_passing(session: Session, where: Mapping[str, Any]) -> tuple[Rows, list[str]]:
-    """Return the chunks that pass a filter, and the fields in it that no chunk has."""
+    """Return the chunks that pass a filter, and the fields in it."""
     evaluation = _Evaluation(session)
-    passing = evaluation.rows(where, 0)
-    return passing, [field for field in evaluation.fields if not evaluation.exists(field)]
+    return evaluation.rows(where, 0), list(evaluation.fields)
+
+
+def exists(session: Session, field: str) -> bool:
+    """Return whether any chunk has a field."""
+    sql = "SELECT 1 FROM $fact WHERE key = ANY(?) OR (key >= ? AND key < ?) LIMIT 1"
+    return bool(session.rows(sql, [field, f"{field}[]"], f"{field}.", f"{field}/"))
 
 
 class _Evaluation:
@@ -257,11 +262,6 @@ class _Evaluation:
             return self._select(field, condition)
         blank = self._found(f"SELECT row FROM $fact WHERE key = ? AND {condition}", field)
         return ~self._existing(field) | blank
-
-    def exists(self, field: str) -> bool:
-        """Return whether any chunk has a field."""
-        sql = "SELECT 1 FROM $fact WHERE key = ANY(?) OR (key >= ? AND key < ?) LIMIT 1"
-        return bool(self._session.rows(sql, [field, f"{field}[]"], f"{field}.", f"{field}/"))
 
 
 def _list(field: str, operand: Any) -> list[Any]:

@@ -22,6 +22,7 @@ from hebbgraph.errors import (
     check_share,
     check_whole,
 )
+from hebbgraph.filters import exists
 from hebbgraph.formulas.confidence import NOTHING_KNOWN
 from hebbgraph.protocols import Embedder, Tagger
 from hebbgraph.recall.hits import cut, filled_up, make_hits, numbered, spelled, where_callable
@@ -149,12 +150,12 @@ class RecallVerbs:
         tags = self._tags_in(text, notes)
         with self._database.read() as session:
             n_ranked = options.depth if options.passes is None else MAX_K
-            request, misfits = self._request(
+            request, fields = self._request(
                 session, text, n_ranked, options.filter, vector=unit, seeds=seeds, tags=tags
             )
             ranking = self._ranked(request, options)
             hits = make_hits(request, ranking, options.min_score)
-            notes += self._notes(request, ranking, misfits, hits)
+            notes += self._notes(request, ranking, fields, hits)
         asked, snapshot = request.question, request.snapshot
         recall = Recall.model_construct(
             id=options.id,
@@ -265,9 +266,9 @@ class RecallVerbs:
         seeds: dict[str, float] | None = None,
         tags: list[str],
     ) -> tuple[Request, list[str]]:
-        """Return a question to one state of the index, and the filter's fields that it lacks."""
+        """Return a question to one state of the index, and the fields of the filter."""
         snapshot = Snapshot(session, self._caches, self.settings.stop_tags)
-        passing, misfits = snapshot.passing(where)
+        passing, fields = snapshot.passing(where)
         rows = rows_of(session, seeds) if seeds else {}
         by_row = None if seeds is None else {row: seeds[id_] for id_, row in rows.items()}
         language = self.settings.language
@@ -276,10 +277,10 @@ class RecallVerbs:
         if vector is not None:
             agreed_model(read_json(session, "embedder"), self.embedder)
             search = self._vectors.search(session)
-        return Request(snapshot, asked, self.settings, n_ranked, passing, search), misfits
+        return Request(snapshot, asked, self.settings, n_ranked, passing, search), fields
 
     def _notes(
-        self, request: Request, ranking: Ranking, misfits: list[str], hits: Sequence[Hit]
+        self, request: Request, ranking: Ranking, fields: list[str], hits: Sequence[Hit]
     ) -> list[str]:
         session, notes = request.snapshot.session, list(ranking.notes)
         question = request.question
@@ -294,7 +295,7 @@ class RecallVerbs:
         unsure = ranking.confidence is not None and ranking.confidence < NOTHING_KNOWN
         if allowed is not None and not allowed.count(request.snapshot.n_chunks):
             notes.append(_NONE_PASSES)
-            notes += (f"no chunk has a field {field!r}" for field in misfits)
+            notes += (f"no chunk has a field {f!r}" for f in fields if not exists(session, f))
         elif unsure and not any(hit.score > hit.untaught + 1e-6 for hit in hits[:1]):  # learned
             notes.append(_TOO_SHORT if question.says_nothing else _NOTHING)
         if session.meta.get("open_tags", "0") != "0":

@@ -96,7 +96,7 @@ def read_question(
     """Return the words and cues of a question; ``tags`` are what a tagger names in it."""
     tokens = tokenize(text)
     words = query_terms(text, language)
-    forms = _forms(snapshot, tokens, text, language)
+    forms = _forms(snapshot, words, tokens, text, language)
     search = WordSearch(snapshot, words, forms)
     slips = _slips(snapshot, search, lexical_terms(tokens, language))
     if slips:
@@ -110,6 +110,7 @@ def read_question(
     weigh_compounds(words, frequencies, text, language)
     search.weights = words
     cues = _cues(snapshot, tokens)
+    search.also = [cue.id for cue in cues if cue.is_known]
     about = subject(text)
     names = {name.lower() for name in _CAPITAL.findall(text)}
     trust = _trust(snapshot, cues, frequencies, names, language)
@@ -161,7 +162,7 @@ def _trust(
 
 
 def _forms(
-    snapshot: Snapshot, tokens: list[str], text: str, language: str
+    snapshot: Snapshot, words: Iterable[str], tokens: list[str], text: str, language: str
 ) -> dict[str, set[tuple[str, str]]]:
     """Return other terms of the words: with written umlauts, and in the languages of the index."""
     spellings = [tokens]
@@ -171,7 +172,7 @@ def _forms(
         spellings.append(tokenize(text.lower().translate(_WRITTEN)))
     own: set[str] = set()
     if language == AUTO and (spoken := languages_of(tokens, text)) != ["english"]:
-        labels = snapshot.find(TermKind.WORD, list(map(label, STEMMED)))
+        labels = snapshot.find(TermKind.WORD, [*map(label, STEMMED), *words])  # with one statement
         df = {name: labels[label(name)].df for name in STEMMED if label(name) in labels}
         enough = {name for name, n in df.items() if n * _FEW >= snapshot.n_chunks}
         own = df.keys() & set(spoken) or enough

@@ -69,7 +69,7 @@ class Snapshot:
         return self.counts.chunks
 
     def passing(self, where: Mapping[str, Any] | None) -> tuple[Rows | None, list[str]]:
-        """Return the chunks that pass a filter, and the fields in it that no chunk has."""
+        """Return the chunks that pass a filter, and the fields in it."""
         if where is None:
             return None, []
 

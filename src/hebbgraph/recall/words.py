@@ -20,7 +20,7 @@ from hebbgraph.arrays import DECIMALS, Allowed, BoolArray, IntArray, highest, pl
 from hebbgraph.errors import DamagedIndexError
 from hebbgraph.formulas.bm25 import K1, idf, length_norms, lower_stubs, term_scores
 from hebbgraph.recall.snapshot import Snapshot
-from hebbgraph.store.postings import Postings, united
+from hebbgraph.store.postings import Postings, read_postings, united
 from hebbgraph.terms import TermKind
 
 #: Words of more chunks than this are read block by block, if few chunks are still looked up.
@@ -45,6 +45,7 @@ class WordSearch:
     ) -> None:
         self.snapshot = snapshot
         self.weights = weights
+        self.also: list[int] = []  # terms whose postings are read with those of words
         pairs = {word: [(word, word), *(forms or {}).get(word, ())] for word in weights}
         every = chain.from_iterable(chain.from_iterable(pairs.values()))
         found = snapshot.find(TermKind.WORD, list(dict.fromkeys(every)))
@@ -105,7 +106,7 @@ class WordSearch:
         known = self.snapshot.cache.tables["postings"]
         common = [id_ for id_, term in terms.items() if term.df > _COMMON and id_ not in known]
         blocks = {} if among is None or not common else self._blocks(common, among)
-        read = blocks | self.snapshot.postings(id_ for id_ in terms if id_ not in blocks)
+        read = blocks | self.snapshot.postings((*self.also, *(terms.keys() - blocks)))
         return {word: self._united(word, read) for word in words}
 
     def _united(self, word: str, read: Mapping[int, Postings]) -> Postings:
@@ -130,11 +131,7 @@ class WordSearch:
         for _, firsts, blocks in places.values():
             at = np.unique(np.maximum(firsts.searchsorted(rows, "right") - 1, 0))
             wanted += blocks[at].tolist()
-        sql = "SELECT term, data FROM $posting WHERE block = ANY(?) ORDER BY term, first"
-        found = {term: list[bytes]() for term in terms}
-        for term, data in session.rows(sql, wanted):
-            found[term].append(data)
-        return {term: Postings.decode(b"".join(parts)) for term, parts in found.items()}
+        return read_postings(session, terms, wanted)
 
 
 class _Scores:
@@ -157,10 +154,8 @@ class _Scores:
             held = held.take(at[held.rows[at] == self.candidates])
         elif self._allowed is not None and not (keep := self._allowed(held.rows)).all():
             held = held.take(keep)
-        if len(held.rows) and held.rows[-1] >= len(self._scores):
-            grown = np.zeros(int(held.rows[-1]) + 1)
-            grown[: len(self._scores)] = self._scores
-            self._scores = grown
+        if len(held.rows) and (more := int(held.rows[-1]) + 1 - len(self._scores)) > 0:
+            self._scores = np.append(self._scores, np.zeros(more))
         if len(self._sample) < self._n:
             self._sample = held.rows
         scores = weight * term_scores(held.numbers, self._norms[held.roles])

@@ -53,13 +53,16 @@ def united(held: Sequence[Postings]) -> Postings:
     return ordered.take(np.unique(ordered.rows, return_index=True)[1])
 
 
-def read_postings(session: Session, terms: Iterable[int]) -> dict[int, Postings]:
-    """Return the postings of each term, in the order of the terms."""
-    blocks: dict[int, list[bytes]] = {term: [] for term in terms}
-    sql = "SELECT term, data FROM $posting WHERE term = ANY(?) ORDER BY term, first"
-    for term, data in session.rows(sql, list(blocks)):
-        blocks[term].append(data)
-    return {term: Postings.decode(b"".join(parts)) for term, parts in blocks.items()}
+def read_postings(
+    session: Session, terms: Iterable[int], blocks: Sequence[int] | None = None
+) -> dict[int, Postings]:
+    """Return the postings of each term, in the order of the terms; or only those in some blocks."""
+    read: dict[int, list[bytes]] = {term: [] for term in terms}
+    column, wanted = ("term", list(read)) if blocks is None else ("block", blocks)
+    sql = f"SELECT term, data FROM $posting WHERE {column} = ANY(?) ORDER BY term, first"
+    for term, data in session.rows(sql, wanted):
+        read[term].append(data)
+    return {term: Postings.decode(b"".join(parts)) for term, parts in read.items()}
 
 
 class Blocks:
