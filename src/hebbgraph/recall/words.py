@@ -85,9 +85,9 @@ class WordSearch:
         for word in order:
             weight = weights[word]
             rest -= weight * (K1 + 1)
-            if word not in read:
-                left = [word] if seen.candidates is None else order
-                read |= self._read([w for w in left if w not in read], seen.candidates)
+            if word not in read:  # whole postings of few words, until there are candidates
+                most = len(order) if seen.candidates is not None else 1 + len(read) // 8
+                read |= self._read([w for w in order if w not in read][:most], seen.candidates)
             seen.add(read[word], weight)
             seen.settle(rest)
         rows, scores = seen.result()
