@@ -404,7 +404,7 @@ def test_batch_after_one_that_failed_is_not_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("hebbgraph.ingest.loading._EMBEDDED", 5)
-    with HebbianIndex.open(tmp_path, embedder=_FailsAt(5)) as index:  # two batches check word order
+    with HebbianIndex.open(tmp_path, embedder=_FailsAt(4)) as index:  # one call checks word order
         with pytest.raises(EmbeddingError):
             index.add((Chunk(id=f"{n:02}", text=f"Ida {n}") for n in range(40)), workers=2)
         assert index.ids() == [f"{n:02}" for n in range(10)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import combinations
 from typing import Any
 
@@ -127,15 +127,21 @@ def best_by_words(
         times = {word: min(counts[id_][word], 255) for word in held[id_]}
         scores[id_] = sum(weights[word] * t * 2.2 / (t + norm) for word, t in times.items())
     best = dict(sorted(scores.items(), key=lambda found: (-round(found[1], 9), found[0]))[:n])
-    lowered = dict(best)
+    for stub in sorted(
+        (id_ for id_ in best if lengths[id_] <= 16), key=lambda id_: -len(held[id_])
+    ):
+        fuller = [id_ for id_ in best if held[id_] > held[stub] and best[id_] < best[stub]]
+        shares = (
+            best[id_] * _total(weights, held[stub]) / _total(weights, held[id_]) for id_ in fuller
+        )
+        best[stub] = min(shares, default=best[stub])
     for stub in (id_ for id_ in best if lengths[id_] <= 16):
-        fuller = {
-            id_: sum(map(weights.__getitem__, held[stub])) / sum(map(weights.get, held[id_]))
-            for id_, score in best.items()
-            if lengths[id_] > 16 and held[id_] > held[stub] and score < best[stub]
-        }
-        lowered[stub] = max((best[id_] * s for id_, s in fuller.items()), default=best[stub])
-    return sorted(lowered.items(), key=lambda found: (-round(found[1], 9), found[0]))
+        assert all(best[id_] >= best[stub] for id_ in best if held[id_] > held[stub])
+    return sorted(best.items(), key=lambda found: (-round(found[1], 9), found[0]))
+
+
+def _total(weights: Mapping[str, float], words: Iterable[str]) -> float:
+    return sum(weights[word] for word in words)
 
 
 def _rounded_up(length: int) -> float:

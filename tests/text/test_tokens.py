@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from hebbgraph.text.context import text_words, tokenize_texts
 from hebbgraph.text.tokens import (
+    WordCache,
     display,
     lexical_terms,
     phrase_key,
@@ -171,3 +172,19 @@ def test_the_words_of_a_phrase_stand_side_by_side_in_each_text_that_holds_it(bef
         return
     text, part = lexical_terms(tokenize(f"{before} {key} {after}")), lexical_terms(key.split(" "))
     assert any(text[at : at + len(part)] == part for at in range(len(text)))
+
+
+def test_caches_of_words_are_bounded_and_keep_no_long_ones(monkeypatch):
+    monkeypatch.setattr("hebbgraph.text.tokens._MOST", 8)
+    computed = []
+    cache = WordCache(lambda word: computed.append(word) or len(word))
+    for at in range(90):
+        assert (cache["owl"], cache["owl"], cache[f"w{at}"], cache["y" * 65]) == (
+            3,
+            3,
+            2 + (at > 9),
+            65,
+        )
+        assert len(cache) <= 8
+    assert computed.count("owl") < 20
+    assert computed.count("y" * 65) == 90

@@ -61,20 +61,21 @@ def term_scores(occurrences: NDArray[np.uint8], norms: NDArray[np.float64]) -> N
 def lower_stubs(
     scores: NDArray[np.float64], lengths: IntArray, held: BoolArray, weights: FloatArray
 ) -> NDArray[np.float64]:
-    """Return scores in which no stub is above a longer chunk with all its words, and more.
+    """Return scores in which no stub is above a chunk that has all its words, and more.
 
-    It gets the score of that chunk times the share that it holds of that chunk's words, by
-    weight. ``held``, shape (n_words, n), tells which chunk holds which word of the question, and
-    ``lengths`` are codes.
+    Of each such chunk it gets at most the share that it holds of that chunk's words, by weight.
+    ``held``, shape (n_words, n), tells which chunk holds which word of the question; ``lengths``
+    are codes.
 
     >>> held = np.array([[True, True], [False, True]])
     >>> lower_stubs(np.array([3.0, 2.0]), np.array([8, 90]), held, np.ones(2)).tolist()
     [1.0, 2.0]
     """
-    lowered, is_stub, worth = scores.copy(), lengths <= _STUB, weights @ held
-    for stub in np.flatnonzero(is_stub).tolist():
+    lowered, worth = scores.copy(), weights @ held
+    stubs = np.flatnonzero(lengths <= _STUB)
+    for stub in stubs[np.argsort(-held[:, stubs].sum(0), kind="stable")].tolist():
         own = held[:, stub]
-        is_fuller = ~is_stub & (scores < scores[stub]) & held[own].all(0) & held[~own].any(0)
+        is_fuller = (lowered < lowered[stub]) & held[own].all(0) & held[~own].any(0)
         if is_fuller.any():
-            lowered[stub] = worth[stub] * (scores[is_fuller] / worth[is_fuller]).max()
+            lowered[stub] = worth[stub] * (lowered[is_fuller] / worth[is_fuller]).min()
     return lowered

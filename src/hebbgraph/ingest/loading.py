@@ -48,7 +48,6 @@ class _Begun(NamedTuple):
     ready: Iterator[Prepared]
     unknown: list[Chunk]
     vectors: dict[str, NDArray[np.float32]]
-    model: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -79,7 +78,7 @@ class Loader:
             for batch in self._begun(batches, prepared, is_ahead=(workers or 0) > 1):
                 with _no_collection():
                     new = self._new(batch)
-                    replaced, gone, resting = self._write(new, batch, lost)
+                    replaced, gone, resting = self._write(new, lost, last=batch.is_last)
                 lost = None
                 removed += replaced | gone
                 done["added"] += len(new) - len(replaced)
@@ -113,9 +112,9 @@ class Loader:
     def _begin(self, batch: list[Chunk], prepared: _Prepare, *, is_last: bool) -> _Begun:
         """Have what is new of a batch prepared, with a tagger's tags."""
         if not batch:
-            return _Begun(batch, is_last, iter(()), [], {}, {})
+            return _Begun(batch, is_last, iter(()), [], {})
         with self.database.read() as session:
-            model = agreed_model(read_json(session, "embedder"), self.embedder)
+            agreed_model(read_json(session, "embedder"), self.embedder)
             stored = chunks_by_id(session, [chunk.id for chunk in batch])
             vectors = self._vectors_of(session, stored)
         new = [chunk for chunk in batch if not self._is_stored(chunk, stored, vectors)]
@@ -126,8 +125,7 @@ class Loader:
             and (stored[chunk.id].title, stored[chunk.id].text) == (chunk.title, chunk.text)
         }
         unknown = [chunk for chunk in new if chunk.id not in same or chunk.id not in vectors]
-        ready = prepared(new, self._tags_of(new, same))
-        return _Begun(batch, is_last, ready, unknown, vectors, model)
+        return _Begun(batch, is_last, prepared(new, self._tags_of(new, same)), unknown, vectors)
 
     def _new(self, batch: _Begun) -> list[Prepared]:
         """Return what is to be written of a batch, with vectors."""
@@ -136,18 +134,16 @@ class Loader:
             return ready
         embedded = embed_passages(self.embedder, batch.unknown) if batch.unknown else ()
         vectors.update(zip((chunk.id for chunk in batch.unknown), embedded, strict=True))
-        if "dimension" not in batch.model and is_bag_of_words(self.embedder):
-            batch.model["bag_of_words"] = True
         return [item._replace(vector=vectors[item.chunk.id]) for item in ready]
 
     def _write(
-        self, new: list[Prepared], batch: _Begun, lost: _Lost | None
+        self, new: list[Prepared], lost: _Lost | None, *, last: bool
     ) -> tuple[set[int], set[int], int]:
         """Write a batch in one transaction; return rows replaced and lost, and resting lessons."""
         left, vocabulary = 0, None
         with self.database.write() as session:
             if new and new[0].vector is not None:
-                self._note_model(session, batch.model, len(new[0].vector))
+                self._note_model(session, len(new[0].vector))
             replaced = set(rows_of(session, [item.chunk.id for item in new]).values())
             gone = set(lost(session)) - replaced if lost is not None else set()
             sql = "SELECT digest FROM $chunk WHERE row = ANY(?)"
@@ -155,7 +151,7 @@ class Loader:
             if new or gone:
                 write_batch(session, new, replaced | gone)
             resting = count_resting(session, former)
-            if batch.is_last and not is_complete(session):
+            if last and not is_complete(session):
                 left, vocabulary = complete(session, self.settings, _PORTION)
         while left:
             with self.database.write() as session:
@@ -209,10 +205,12 @@ class Loader:
             raise TaggingError(f"the tagger returned tags for {len(tags)} of {len(chunks)} chunks")
         return tags
 
-    def _note_model(self, session: Session, seen: dict[str, Any], dimension: int) -> None:
+    def _note_model(self, session: Session, dimension: int) -> None:
         model = agreed_model(read_json(session, "embedder"), self.embedder)
         if "dimension" not in model:
-            write_meta(session, {"embedder": dumped({**seen, "dimension": dimension})})
+            is_bag = self.embedder is not None and is_bag_of_words(self.embedder)
+            model = {**model, "dimension": dimension, "bag_of_words": is_bag}
+            write_meta(session, {"embedder": dumped(model)})
         elif model["dimension"] != dimension:
             raise EmbeddingError(
                 f"the index holds vectors of {model['dimension']} numbers, the embedder returned "

@@ -8,10 +8,9 @@ merely opens a text ("Meta said on Tuesday", "Meta is planning") is an actor in 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
-from hebbgraph.text.characters import fold
 from hebbgraph.text.names import NAME_SPAN, Kind, add_names, unit_key
 from hebbgraph.text.salience import spaced_terms, unspaced_names, unspaced_terms
 from hebbgraph.text.shapes import ShapedText, shape_text
@@ -28,9 +27,6 @@ _PARENTHESIS = re.compile(r"[(\[（【][^()\[\]（）【】]*[)\]）】]")
 _COMMA = re.compile("[,，、]")
 #: Joins the items of a list; hardly ever occurs in the qualifier of a name.
 _AND = re.compile(rf"\b(?:{'|'.join(WORD_LISTS['conjunctions'].split())})\b")
-_LONG_WORDS = re.compile(r"\w{4,}")
-_STEM = 5  # characters; "Islamic" matches "Islamism"
-_NOT_LATIN = re.compile("[^\\W\\d_\\u0041-\\u024f\\u1e00-\\u1eff]")
 
 
 def _title_keys(title: str) -> Iterator[str]:
@@ -44,13 +40,6 @@ def _title_keys(title: str) -> Iterator[str]:
         yield phrase_key(name)
 
 
-def _title_fits(title: str, text: str) -> bool:
-    """Return whether a text holds a long word of its title, if that has one in Latin script."""
-    words, folded = _LONG_WORDS.findall(fold(title)), fold(text)
-    fits = not words or any(word[:_STEM] in folded for word in words)
-    return fits or _NOT_LATIN.search(title) is not None
-
-
 def proposals(
     text: str, title: str = "", tags: Iterable[str] = (), spoken: Sequence[str] = ("english",)
 ) -> dict[str, list[str]]:
@@ -58,10 +47,9 @@ def proposals(
 
     Returns distinct keys by kind, see :data:`~hebbgraph.text.names.Kind`, each under the first that
     applies, but given tags in any case. If an untitled chunk opens by defining a name, that name
-    is its subject and counts like a title. The same holds if the text has no word of its title: a
-    distant heading or a mistake, it counts like a given tag. A chunk with fewer than three
-    names in its text, or in German, where all nouns are capitalised, proposes up to 24 salient
-    terms; text in scripts without spaces, up to 64.
+    is its subject and counts like a title. A chunk with fewer than three names in its text, or in
+    German, where all nouns are capitalised, proposes up to 24 salient terms; text in scripts
+    without spaces, up to 64.
 
     >>> found = proposals("In 1979 Gábor led the Berlin Film Festival jury.")
     >>> found["capital"], found["name"]
@@ -78,7 +66,7 @@ def proposals(
     n_names_in_text = len(names) - ("" in names)
     if title:
         add_names(names, shape_text(title, language), language)
-    titles, given = _titles_and_given(text, title, tags, names, shaped, language)
+    titles, given = _titles_and_given(title, tags, shaped, language)
     if len(names) > MAX_NAMES:
         names = dict(islice(names.items(), MAX_NAMES))
     kinds = {**titles, **names, **titles}  # titles keep their position and kind
@@ -86,7 +74,7 @@ def proposals(
         for name in unspaced_names(text):
             kinds.setdefault(phrase_key(name), "name")
         for term in unspaced_terms(text):
-            kinds.setdefault(unit_key(term), "term")
+            kinds.setdefault(unit_key[term], "term")
     if n_names_in_text < FEW_NAMES or language == "german":
         known = language if language in spoken else ""
         for term, count in spaced_terms(shaped.units, shaped.shape, known).items():
@@ -94,7 +82,7 @@ def proposals(
             kind: Kind = "term"
             if " " not in term and known == "english":
                 kind = "mention" if count == 1 else "noun"
-            kinds.setdefault(unit_key(term), kind)
+            kinds.setdefault(unit_key[term], kind)
     kinds.pop("", None)
     by_kind: dict[str, list[str]] = {}
     for key, kind in kinds.items():
@@ -103,23 +91,13 @@ def proposals(
 
 
 def _titles_and_given(
-    text: str,
-    title: str,
-    tags: Iterable[str],
-    names: Mapping[str, Kind],
-    shaped: ShapedText,
-    language: str,
+    title: str, tags: Iterable[str], shaped: ShapedText, language: str
 ) -> tuple[dict[str, Kind], list[str]]:
     """Return the titles or subjects of a chunk, and the keys of given tags that are neither."""
-    titles = dict.fromkeys(_title_keys(title)) if title else {}
-    defined = [] if title and _title_fits(title, text) else subjects(shaped, language)
-    if title and all(names.get(name, "opener") == "opener" for name in defined):
-        defined = []  # the title says more than a word that only opens the text
-    kinds: dict[str, Kind] = {} if defined else dict.fromkeys(titles, "title")
+    kinds: dict[str, Kind] = dict.fromkeys(_title_keys(title), "title") if title else {}
+    if not title:
+        kinds.update(dict.fromkeys(subjects(shaped, language), "subject"))
     given = [key for key in dict.fromkeys(map(phrase_key, tags)) if key and key not in kinds]
-    if defined:
-        kinds.update(dict.fromkeys(defined, "subject"))
-        given += [key for key in titles if key and key not in defined and key not in given]
     return kinds, given
 
 
@@ -196,7 +174,7 @@ def subjects(shaped: ShapedText, language: str) -> list[str]:
         names += ([units[at], *family] for at in (first, nicknamed.start(1)))
     if "known" in units[stop:verb]:
         names.append(_known_as(shaped, units.index("known", stop), verb))
-    return list(filter(None, dict.fromkeys(unit_key(" ".join(name)) for name in names)))
+    return list(filter(None, dict.fromkeys(unit_key[" ".join(name)] for name in names)))
 
 
 def _known_as(shaped: ShapedText, known: int, stop: int) -> list[str]:

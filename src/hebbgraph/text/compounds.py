@@ -7,14 +7,13 @@ A token ends at most signs and has no case, so "2026-04-03" has the tokens of "2
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
 
 import regex
 
 from hebbgraph.text.characters import UNSPACED, fold
-from hebbgraph.text.tokens import CACHED_WORDS, MAX_TOKEN_CHARACTERS, stop_words, word_set
+from hebbgraph.text.tokens import MAX_TOKEN_CHARACTERS, WordCache, stop_words, word_set
 
 
 class Compound(NamedTuple):
@@ -74,7 +73,7 @@ def compounds(text: str) -> list[Compound]:
     >>> [whole for whole, *_ in compounds("wi-fi: 5 kg, infor-\nmation")]
     ['wifi', 'information', '5kg']
     """
-    found = list(chain.from_iterable(map(_of_word, _UNUSUAL(_CUT.sub("-", text)))))
+    found = list(chain.from_iterable(map(_of_word.__getitem__, _UNUSUAL(_CUT.sub("-", text)))))
     for match in _UNIT.finditer(text):
         between, unit = match.groups()
         if unit in _ORDINALS or (between and unit in stop_words()):
@@ -89,7 +88,7 @@ def compounds(text: str) -> list[Compound]:
     return found
 
 
-@lru_cache(CACHED_WORDS)
+@WordCache
 def _of_word(word: str) -> tuple[Compound, ...]:
     """Return the compounds of a text without whitespace."""
     if word.isascii() and not _MAYBE.search(word):

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
 from itertools import compress
 from typing import Literal
 
 from hebbgraph.text.salience import VERBAL
 from hebbgraph.text.shapes import ShapedText
 from hebbgraph.text.syllables import SYLLABIC, is_syllable
-from hebbgraph.text.tokens import CACHED_WORDS, key_from_tokens
+from hebbgraph.text.tokens import WordCache, key_from_tokens
 
 Kind = Literal["title", "subject", "given", "name", "capital", "opener", "term", "noun", "mention"]
 """Why a phrase was proposed. A *capital* is one capitalised word; an *opener* occurs only at the
@@ -41,7 +40,7 @@ _STRENGTH: dict[Kind, int] = {"opener": 0, "capital": 1, "name": 2}
 _Part = tuple[int, int]
 
 
-@lru_cache(CACHED_WORDS)
+@WordCache
 def unit_key(joined: str) -> str:
     """Return the key of a unit, or of several joined by spaces."""
     return key_from_tokens(joined.split())
@@ -69,16 +68,16 @@ def _variants(shape: str) -> Iterator[_Part]:
         yield owner + 1, stop
 
 
-@lru_cache(CACHED_WORDS)
+@WordCache
 def _english_parts(span: str) -> tuple[_Part, ...] | None:
     """Return the names in a capitalised span of English; None for a single word."""
     return None if span in ("C", "A", "X", "Cp", "Ap") else tuple(_variants(span))
 
 
-@lru_cache(CACHED_WORDS)
+@WordCache
 def _other_parts(span: str) -> tuple[_Part, ...] | None:
     """Return those of another language; connectors ("von") may lie outside a name there."""
-    parts = _english_parts(span)
+    parts = _english_parts[span]
     if parts is None or "k" not in span:
         return parts
     between = (part.span() for part in _PART.finditer(span))
@@ -100,20 +99,20 @@ def add_names(names: dict[str, Kind], shaped: ShapedText, language: str) -> None
     units, shape = shaped
     if "X" in shape:
         for unit in compress(units, map("X".__eq__, shape)):
-            names.setdefault(unit_key(unit), "name")
+            names.setdefault(unit_key[unit], "name")
     parts_of = _english_parts if language == "english" else _other_parts
     in_lower_case = set(compress(units, map("l".__eq__, shape)))
     for match in NAME_SPAN.finditer(shape):
         span = match[0]
         start = match.start()
-        parts = parts_of(span)
+        parts = parts_of[span]
         if parts is not None:
             for first, last in parts:
-                key = unit_key(" ".join(units[start + first : start + last]))
+                key = unit_key[" ".join(units[start + first : start + last])]
                 _add(names, key, _kind(span[first:last], key))
             continue
         unit = units[start]
-        key = unit_key(unit)
+        key = unit_key[unit]
         kind = _kind(span[0], key)
         # A single capitalised word says little in German, and a syllable is not a word.
         if span[0] == "C" and (

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from functools import cache, lru_cache
+from functools import cache
 from itertools import chain, islice
 from typing import NamedTuple
 
@@ -29,10 +29,10 @@ from hebbgraph.text.characters import UNSPACED, bounded_words
 from hebbgraph.text.syllables import SYLLABIC, is_function_syllable, is_syllabic
 from hebbgraph.text.tokens import (
     ARTICLES,
-    CACHED_WORDS,
     MAX_TOKEN_CHARACTERS,
     STOP_WORDS,
     WORD_LISTS,
+    WordCache,
     stop_words,
     tokenize,
     word_set,
@@ -95,7 +95,7 @@ class _Analyser:
     """Splits words into units with their shapes, in one language, which it caches by word."""
 
     def __init__(self, language: str) -> None:
-        self.analysis = lru_cache(CACHED_WORDS)(self._analyse)
+        self.analyses = WordCache(self._analyse)
         stops = stop_words(language)
         #: Shapes of lower-case words other than content words.
         self._lower = (
@@ -119,13 +119,13 @@ class _Analyser:
             unit = word.lower()[:MAX_TOKEN_CHARACTERS]
             return (unit,), self._letters(word, unit)
         if word[-2:] in ("'s", "’s") and word[:-2].isalpha():
-            units, shape = self.analysis(word[:-2])
+            units, shape = self.analyses[word[:-2]]
             return ((*units, ""), shape + "p") if shape in "CA" else (units, shape)
         solid = _SOLID.fullmatch(word)
         if solid is None or solid[2] == word:
             return self._general(word)
         before, core, after = solid.groups()
-        units, shape = self.analysis(core)
+        units, shape = self.analyses[core]
         if after.startswith(".") and _is_abbreviation(core, units[0]):
             after = after[1:]
         left, right = _marks(before), _marks(after)
@@ -273,7 +273,7 @@ def shape_text(text: str, language: str) -> ShapedText:
     >>> shape_text("Shawn's friend, the Duke of York.", "english").shape
     'Cpl|tCkC.'
     """
-    records = list(map(_analyser(language).analysis, bounded_words(_end_lines(text))))
+    records = list(map(_analyser(language).analyses.__getitem__, bounded_words(_end_lines(text))))
     return ShapedText(
         list(chain.from_iterable([record[0] for record in records])),
         "".join([record[1] for record in records]),

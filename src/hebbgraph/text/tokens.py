@@ -10,19 +10,39 @@ import re
 import threading
 import tomllib
 from collections.abc import Callable
-from functools import cache, lru_cache
+from functools import cache
 from importlib.resources import files
 from itertools import chain
 from operator import add
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import regex
 import Stemmer
 
 from hebbgraph.text.characters import UNSPACED, fold, is_unspaced
 
-#: What is known of so many words is kept, for each function of one word.
-CACHED_WORDS = 1 << 17
+_Value = TypeVar("_Value")
+_MOST = 1 << 17  # words of a cache
+
+
+class WordCache(dict[str, _Value], Generic[_Value]):
+    """A pure function of a word, as a dict: ``f[word]``. What is known runs no Python code.
+
+    Long strings are not kept: they take memory and rarely recur.
+    """
+
+    def __init__(self, compute: Callable[[str], _Value]) -> None:
+        self._compute = compute
+
+    def __missing__(self, word: str) -> _Value:
+        value = self._compute(word)
+        if len(self) >= _MOST:
+            self.clear()
+        if len(word) <= MAX_TOKEN_CHARACTERS:
+            self[word] = value
+        return value
+
+
 MAX_TOKEN_CHARACTERS = 64
 MAX_PHRASE_WORDS = 12
 MAX_PHRASE_CHARACTERS = 200
@@ -86,7 +106,7 @@ def _split_folded(text: str) -> list[str]:
     return tokens
 
 
-@lru_cache(CACHED_WORDS)
+@WordCache
 def _tokenize_word(word: str) -> tuple[str, ...]:
     """Tokenise text without whitespace."""
     core = word.strip(_AROUND)
@@ -112,7 +132,7 @@ def tokenize(text: str) -> list[str]:
     if text.isascii():
         return _split_folded(text.lower())
     # Folding costs more than splitting, and words repeat.
-    return list(chain.from_iterable(map(_tokenize_word, text.split())))
+    return list(chain.from_iterable(map(_tokenize_word.__getitem__, text.split())))
 
 
 # -- word lists -------------------------------------------------------------------
@@ -222,7 +242,7 @@ def _bounded(term: str) -> str:
     return term.encode("utf-8", "ignore")[:_MOST_BYTES].decode("utf-8", "ignore")
 
 
-_TERMS: dict[str, Callable[[str], tuple[str, ...] | None]] = {}
+_TERMS: dict[str, WordCache[tuple[str, ...] | None]] = {}
 
 
 def lexical_terms(tokens: list[str], language: str = "english") -> list[str]:
@@ -242,8 +262,8 @@ def lexical_terms(tokens: list[str], language: str = "english") -> list[str]:
     ['synaps', 'learn', 'at', 'err12', 'err', '12', '東京', '京都']
     """
     if language not in _TERMS:
-        _TERMS[language] = lru_cache(CACHED_WORDS)(_Terms(language))
-    cached = list(map(_TERMS[language], tokens))
+        _TERMS[language] = WordCache(_Terms(language))
+    cached = list(map(_TERMS[language].__getitem__, tokens))
     if None not in cached:
         return list(chain.from_iterable(cached))  # type: ignore[arg-type]
     terms: list[str] = []
