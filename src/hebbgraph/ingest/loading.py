@@ -208,6 +208,7 @@ class Loader:
     def _note_model(self, session: Session, dimension: int) -> None:
         model = agreed_model(read_json(session, "embedder"), self.embedder)
         if "dimension" not in model:
+            # Once for an index; other writers of it wait for one short call.
             is_bag = self.embedder is not None and is_bag_of_words(self.embedder)
             model = {**model, "dimension": dimension, "bag_of_words": is_bag}
             write_meta(session, {"embedder": dumped(model)})

@@ -150,8 +150,8 @@ class _Scores:
         if not len(held.rows):
             return
         if self.candidates is not None:
-            at = np.minimum(held.rows.searchsorted(self.candidates), len(held.rows) - 1)
-            held = held.take(at[held.rows[at] == self.candidates])
+            at, is_held = places_in(held.rows, self.candidates)
+            held = held.take(at[is_held])
         elif self._allowed is not None and not (keep := self._allowed(held.rows)).all():
             held = held.take(keep)
         if len(held.rows) and (more := int(held.rows[-1]) + 1 - len(self._scores)) > 0:

@@ -94,9 +94,9 @@ def _titles_and_given(
     title: str, tags: Iterable[str], shaped: ShapedText, language: str
 ) -> tuple[dict[str, Kind], list[str]]:
     """Return the titles or subjects of a chunk, and the keys of given tags that are neither."""
-    kinds: dict[str, Kind] = dict.fromkeys(_title_keys(title), "title") if title else {}
+    kinds: dict[str, Kind] = dict.fromkeys(_title_keys(title), "title")
     if not title:
-        kinds.update(dict.fromkeys(subjects(shaped, language), "subject"))
+        kinds = dict.fromkeys(subjects(shaped, language), "subject")
     given = [key for key in dict.fromkeys(map(phrase_key, tags)) if key and key not in kinds]
     return kinds, given
 

@@ -17,8 +17,7 @@ from urllib.parse import unquote
 from hebbgraph.errors import InvalidChunkError
 from hebbgraph.records import Chunk, storable
 from hebbgraph.terms import Role, TermKind
-from hebbgraph.text.shapes import FILE_ENDING
-from hebbgraph.text.tokens import phrase_key
+from hebbgraph.text.tokens import WORD_LISTS, phrase_key
 
 _ANYWHERE = "#"
 #: Characters of a key, and those kept of a longer one, which may name the place.
@@ -27,7 +26,7 @@ _WIKI = re.compile(r"\[\[([^\[\]|#]*+)(?:#([^\[\]|]*+))?+(?:\|[^\[\]]*+)?\]\]")
 _URL = re.compile(r"(?i)([a-z][a-z0-9+.-]*+):/{2,}([^/?#]*+)(.*)")
 _DOI = re.compile(r"(?i)(?:https?://(?:dx\.)?doi\.org/|doi:\s*)(10\.\d{4,9}/\S+)")
 _PORT = {"http": ":80", "https": ":443"}
-_FILE = re.compile(rf"(?i)\.(?:{FILE_ENDING})$")
+_FILE = re.compile(rf"(?i)\.(?:{'|'.join(WORD_LISTS['file_endings'].split())})$")
 #: Addresses that texts write as they stand: words, or an identifier of several parts.
 _WORDS = re.compile(r"\w[\w'&.+-]*+(?: [\w'&.,+()-]++)++")
 _SYMBOL = re.compile(r"(?=\w*[A-Za-z])\w+(?:(?:\.|::)\w+)*+(?:\(\))?")

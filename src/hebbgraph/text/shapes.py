@@ -68,7 +68,6 @@ _LINK = re.compile(
     r"|^[\"'(\[`]*</?[a-z][\w-]*+|\b[\w-]++=\"[^\"]*+|&#?[a-z0-9]++;"  # <div, class="x", &nbsp;
     r"|:[a-z][\w:+.-]{0,40}:(?=`)"  # :func:`main`
 )
-FILE_ENDING = "|".join(WORD_LISTS["file_endings"].split())
 _MAY_BE_LINK = re.compile(r"(?i)[/\\@=<&]|www\.|:`").search
 _LONGEST_LINK = 500  # characters; the patterns take quadratic time on words without links
 

@@ -60,6 +60,7 @@ def _grammar(letter: str, first: str, rest: str, other: str) -> str:
     )
 
 
+#: A token of a script without spaces.
 _SINGLE = rf"[[{UNSPACED}]&&[\p{{L}}\p{{N}}]]\p{{M}}*"
 _WORD_CHARACTER = rf"[[\p{{L}}\p{{N}}]--[{UNSPACED}]]"
 # The first branch is the common case: no joining punctuation follows the word.
