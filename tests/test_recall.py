@@ -412,3 +412,11 @@ def test_namespaces_keep_the_settings_that_they_were_built_with(tmp_path: Path) 
     HebbianIndex.open(tmp_path, namespace="de", settings=german).close()
     with HebbianIndex.open(tmp_path) as index, index.in_namespace("de") as other:
         assert (index.settings.language, other.settings.language) == ("auto", "german")
+
+
+def test_a_name_in_code_is_held_only_as_a_whole(memory: HebbianIndex) -> None:
+    memory.add([{"id": "spare", "text": "Solveig has the spare logger until Easter."}])
+    memory.add([{"id": "code", "text": "Start flash_logger.py to flash a logger."}])
+    found = memory.recall("Who has flash_logger.py?")
+    assert found["spare"].has == ("logger",)
+    assert "flash_logger" in found["code"].has

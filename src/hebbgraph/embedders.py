@@ -100,10 +100,7 @@ def _unit(vectors: Any, expected: int) -> NDArray[np.float32]:
 
 
 def is_bag_of_words(embedder: Embedder) -> bool:
-    """Return whether an embedder does not see the order of words.
-
-    False if it fails, as a table of known texts may.
-    """
+    """Return whether an embedder does not see the order of words; False if it fails."""
     try:
         one, other = _asked(embedder, lambda: embedder.embed_documents([*_ORDERS]), len(_ORDERS))
     except EmbeddingError:

@@ -253,8 +253,43 @@ def test_other_names_in_a_definition_are_subjects_too(text, subjects):
     assert keys(text, "subject") == subjects
 
 
-def test_a_text_with_a_title_has_no_subject():
+def test_a_text_with_a_fitting_title_has_no_subject():
     assert keys("Petrel is a barque.", "title", "subject", title="Ships") == ["ships"]
+
+
+@pytest.mark.parametrize(
+    ("title", "titles", "subjects", "given"),
+    [
+        ("Annual report, 1999", [], ["petrel"], ["annual report 1999", "annual report"]),
+        ("Petrels", ["petrels"], [], []),  # the text tells of it
+        ("Voyager", ["voyager"], [], []),  # "voyages": the same first letters
+        ("Oil", ["oil"], [], []),  # too short to be looked for
+        ("Overview", [], ["petrel"], ["overview"]),
+    ],
+)
+def test_a_title_that_the_text_contradicts_is_a_given_tag(title, titles, subjects, given):
+    text = "The Petrel (launched 1871) is a barque. Three voyages of the Petrel are known."
+    found = proposals(text, title)
+    expected = {"title": titles, "subject": subjects, "given": given}
+    assert {kind: found.get(kind, []) for kind in expected} == expected
+
+
+@pytest.mark.parametrize(
+    ("title", "text"),
+    [
+        ("Dvorak", "Antonín Dvořák was a composer of dances."),
+        ("Dvořák", "Antonin Dvorak was a composer of dances."),
+        ("Юрий Гагарин", "Yuri Gagarin was a pilot who circled the earth."),
+    ],
+)
+def test_a_title_in_other_letters_fits(title, text):
+    assert keys(text, "title", "subject", title=title) == [phrase_key(title)]
+
+
+def test_years_and_unrelated_acronyms_do_not_make_a_title_fit():
+    text = "The Marsh Festival is a fair of boat builders."
+    for title in ("NASA", "Meeting 2019", "Model X9"):
+        assert keys(text, "title", "subject", title=title) == ["marsh festival"]
 
 
 def test_a_word_that_only_opens_a_text_does_not_contradict_a_title():

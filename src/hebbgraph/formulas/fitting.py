@@ -138,10 +138,9 @@ def fit_shares(
 ) -> tuple[float, float]:
     """Return the share of vectors and the weight of the graph under which citations are likeliest.
 
-    A share near ``prior`` is expected.
-
-    ``found``, shape (n, c, 3), is how well words, vectors and the graph rate each chunk that was
-    shown, in [0, 1]. Exams have different numbers of chunks: not all c are ``present``.
+    A share near ``prior`` is expected. ``found``, shape (n, c, 3), is how well words, vectors and
+    the graph rate each chunk that was shown, in [0, 1]. Exams have different numbers of chunks: not
+    all c are ``present``.
 
     >>> found = np.array(50 * [[[0.2, 1.0, 0.0], [1.0, 0.2, 0.0]]])
     >>> fit_shares(found, np.array(50 * [[False, True]]), np.ones((50, 2), bool))

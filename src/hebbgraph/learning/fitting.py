@@ -75,8 +75,7 @@ def fit_if_due(database: Database, *, quorum: int, anew: bool = False) -> None:
         if n == fitted and not (anew and n):
             return
         ids = _first(session, n)
-        lessons = _drawn(session, ids)
-        trust = _fitted(session, lessons, quorum) if n else Trust(vectors=_prior(session))
+        trust = _fitted(session, _drawn(session, ids), quorum)
     with database.write() as session:
         if ids != _first(session, n):
             return

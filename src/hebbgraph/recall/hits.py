@@ -113,7 +113,7 @@ def spelled(request: Request) -> dict[str, str]:
     spellings = ((whole, *parts) for whole, parts, _ in compounds(text))
     spelled: dict[str, str] = {}
     for token in chain(tokenize(text), *spellings):
-        for word in lexical_terms([token], language):
+        for word in lexical_terms([token], language)[: 1 if token.isascii() else None]:
             spelled.setdefault(word, typed.get(token, token))
     return {word: spelled.get(word, word) for word in request.question.words}
 

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hebbgraph.arrays import IntArray
+from hebbgraph.errors import DamagedIndexError
 from hebbgraph.store.database import Session
 
 RECORD = np.dtype([("row", "<i4"), ("number", "u1"), ("role", "u1")])
@@ -61,6 +62,8 @@ def read_postings(
     column, wanted = ("term", list(read)) if blocks is None else ("block", blocks)
     sql = f"SELECT term, data FROM $posting WHERE {column} = ANY(?) ORDER BY term, first"
     for term, data in session.rows(sql, wanted):
+        if term not in read:
+            raise DamagedIndexError("a block of postings has another term; call rebuild()")
         read[term].append(data)
     return {term: Postings.decode(b"".join(parts)) for term, parts in read.items()}
 

@@ -8,9 +8,10 @@ merely opens a text ("Meta said on Tuesday", "Meta is planning") is an actor in 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
+from hebbgraph.text.characters import fold
 from hebbgraph.text.names import NAME_SPAN, Kind, add_names, unit_key
 from hebbgraph.text.salience import spaced_terms, unspaced_names, unspaced_terms
 from hebbgraph.text.shapes import ShapedText, shape_text
@@ -27,6 +28,7 @@ _PARENTHESIS = re.compile(r"[(\[（【][^()\[\]（）【】]*[)\]）】]")
 _COMMA = re.compile("[,，、]")
 #: Joins the items of a list; hardly ever occurs in the qualifier of a name.
 _AND = re.compile(rf"\b(?:{'|'.join(WORD_LISTS['conjunctions'].split())})\b")
+_STEMS = re.compile(r"\b[a-z]{4,5}")  # "Islamic" matches "Islamism"
 
 
 def _title_keys(title: str) -> Iterator[str]:
@@ -47,8 +49,9 @@ def proposals(
 
     Returns distinct keys by kind, see :data:`~hebbgraph.text.names.Kind`, each under the first that
     applies, but given tags in any case. If an untitled chunk opens by defining a name, that name
-    is its subject and counts like a title. A chunk with fewer than three names in its text, or in
-    German, where all nouns are capitalised, proposes up to 24 salient terms; text in scripts
+    is its subject and counts like a title. So it does if the text has no word of its title, as
+    "Overview", which then counts like a given tag. A chunk with fewer than three names in its text,
+    or in German, where all nouns are capitalised, proposes up to 24 salient terms; text in scripts
     without spaces, up to 64.
 
     >>> found = proposals("In 1979 Gábor led the Berlin Film Festival jury.")
@@ -66,7 +69,7 @@ def proposals(
     n_names_in_text = len(names) - ("" in names)
     if title:
         add_names(names, shape_text(title, language), language)
-    titles, given = _titles_and_given(title, tags, shaped, language)
+    titles, given = _titles_and_given(text, title, tags, names, subjects(shaped, language))
     if len(names) > MAX_NAMES:
         names = dict(islice(names.items(), MAX_NAMES))
     kinds = {**titles, **names, **titles}  # titles keep their position and kind
@@ -91,14 +94,18 @@ def proposals(
 
 
 def _titles_and_given(
-    title: str, tags: Iterable[str], shaped: ShapedText, language: str
+    text: str, title: str, tags: Iterable[str], names: Mapping[str, Kind], defined: list[str]
 ) -> tuple[dict[str, Kind], list[str]]:
     """Return the titles or subjects of a chunk, and the keys of given tags that are neither."""
-    kinds: dict[str, Kind] = dict.fromkeys(_title_keys(title), "title")
-    if not title:
-        kinds = dict.fromkeys(subjects(shaped, language), "subject")
-    given = [key for key in dict.fromkeys(map(phrase_key, tags)) if key and key not in kinds]
-    return kinds, given
+    stems = _STEMS.findall(fold(title))
+    if title and (not stems or any(map(fold(text).__contains__, stems))):
+        defined = []
+    elif title:  # it says more than a word that only opens the text
+        defined = [name for name in defined if names.get(name, "opener") != "opener"]
+    titles: dict[str, Kind] = dict.fromkeys(_title_keys(title), "title")
+    kinds: dict[str, Kind] = dict.fromkeys(defined, "subject") or titles
+    every = dict.fromkeys([*map(phrase_key, tags), *titles])
+    return kinds, [key for key in every if key and key not in kinds]
 
 
 # -- definitions -------------------------------------------------------------------------
