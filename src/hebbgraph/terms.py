@@ -53,8 +53,8 @@ class IncidenceView(Protocol):
     ) -> tuple[IntArray, IntArray, BoolArray, IntArray, BoolArray]:
         """Return everything that chunks mention, incidental phrases included.
 
-        As ``tags_of``, plus the number of chunks that mention each phrase, and whether the
-        phrase is a tag.
+        As ``tags_of``, plus the number of chunks that mention each phrase (0 for references, as
+        links are followed at the end), and whether the phrase is a tag.
         """
 
     def chunks_of(self, tags: IntArray, /) -> tuple[IntArray, IntArray, BoolArray]:

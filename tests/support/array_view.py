@@ -62,10 +62,11 @@ class ArrayView:
     def mentions_of(
         self, chunks: IntArray
     ) -> tuple[IntArray, IntArray, BoolArray, IntArray, BoolArray]:
-        """Return all phrases of chunks, their frequencies, and whether they are tags."""
+        """Return all phrases of chunks, the frequencies of tags, and whether they are tags."""
         owner, tags, is_title = _flatten([self._rows[chunk] for chunk in chunks.tolist()])
         is_tag = np.array([tag not in self._incidental for tag in tags.tolist()], np.bool_)
-        return owner, tags, is_title, self.df(tags), is_tag
+        df = np.where(self.link_kinds(tags) == TermKind.TAG, self.df(tags), 0)
+        return owner, tags, is_title, df, is_tag
 
     def chunks_of(self, tags: IntArray) -> tuple[IntArray, IntArray, BoolArray]:
         """Return (position in ``tags``, chunk, is title)."""

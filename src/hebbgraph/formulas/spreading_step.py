@@ -22,7 +22,7 @@ from hebbgraph.arrays import (
 from hebbgraph.formulas.evidence import Evidence
 from hebbgraph.formulas.links import LinkParameters, follow_links
 from hebbgraph.formulas.paths import Flows, Layer
-from hebbgraph.terms import IncidenceView, TermKind
+from hebbgraph.terms import IncidenceView
 
 #: Axes of mass. Some is trusted, the rest plain; the score counts credit.
 TRUSTED, PLAIN, CREDIT = range(3)
@@ -125,9 +125,7 @@ class SpreadingStep:
         """Return the trusted share of each seed's mass: the trust in a cue that is its title."""
         owner, tags, is_title = self.view.tags_of(seeds)
         trust = np.zeros(len(seeds))
-        named = (
-            is_title & is_in_sorted(tags, self.cues) & (self.view.link_kinds(tags) == TermKind.TAG)
-        )
+        named = is_title & is_in_sorted(tags, self.cues)
         shares = self.cue_trust[self.cues.searchsorted(tags[named])].tolist()
         for seed, share in zip(owner[named].tolist(), shares, strict=True):  # a handful
             trust[seed] = max(trust[seed], share)
@@ -163,10 +161,7 @@ class SpreadingStep:
         # carry all the mass.
         p = self.parameters
         owner, tags, is_title, df, is_tag = self.view.mentions_of(chunks)
-        # A tag of a single chunk leads nowhere; links are followed at the end.
-        leads = np.flatnonzero(
-            (df > 1) & (df <= self.cut) & (self.view.link_kinds(tags) == TermKind.TAG)
-        )
+        leads = np.flatnonzero((df > 1) & (df <= self.cut))  # a tag of a single chunk does not
         owner, tags, df = owner[leads], tags[leads], df[leads]
         weight = self.specificity(df)
         weight[is_in_sorted(tags, self.cues)] *= p.inhibition

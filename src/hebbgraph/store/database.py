@@ -98,10 +98,11 @@ class Cache:
     ) -> dict[_Key, _Value]:
         """Return what is known of keys; what is not known yet is read, of some bytes each."""
         held, wanted = self.tables[table], list(keys)
-        if missing := [key for key in wanted if key not in held]:
-            found = read(missing)
-            held.update(found)
-            self.size += sum(map(size, found.values())) if callable(size) else size * len(found)
+        with suppress(KeyError):  # mostly all is known
+            return {key: held[key] for key in wanted}
+        found = read([key for key in wanted if key not in held])
+        held.update(found)
+        self.size += sum(map(size, found.values())) if callable(size) else size * len(found)
         return {key: held[key] for key in wanted}
 
 
