@@ -249,7 +249,7 @@ def languages_of(tokens: Iterable[str], text: str) -> list[str]:
     found = set(islice(tokens, _SAMPLE))
     if not text.isascii():
         found.update(char for char in set(text[: 10 * _SAMPLE].casefold()) if not char.isascii())
-    packed = sum([_TELLS[word] for word in found if word in _TELLS])
+    packed = sum(map(_TELLS.__getitem__, found & _TELLS.keys()))
     counts = packed.to_bytes(len(_LANGUAGES), "little")
     most = max(counts)
     if counts[_ENGLISH] == most:
