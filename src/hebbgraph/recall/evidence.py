@@ -29,7 +29,7 @@ from hebbgraph.protocols import VectorSearch
 from hebbgraph.recall.question import Question
 from hebbgraph.recall.snapshot import Snapshot
 from hebbgraph.terms import TermKind
-from hebbgraph.text.query import is_code, is_exact, query_terms
+from hebbgraph.text.query import is_code, query_terms
 from hebbgraph.text.references import place_name
 from hebbgraph.text.tokens import lexical_terms, tokenize
 
@@ -84,7 +84,8 @@ def direct_evidence(
         if covered < enough and words.held_by_one(needed, rows):
             covered = enough
     # The parts of a date, or the rest of a question, say little without the number they belong to.
-    if any(not df and is_exact(word) for word, (_, df) in asked.items()):
+    unknown = [word for word, (_, df) in asked.items() if not df]
+    if any(is_code(word) or (len(word) > 4 and word.isdecimal()) for word in unknown):
         covered *= NUMBER_LACKS
     if evidence.dense is not None and codes:
         evidence = evidence.upheld(words.holders(codes))
