@@ -228,6 +228,26 @@ def test_a_filter_is_as_deep_as_a_recall_can_record(levels: int, passes: bool) -
                 index.recall("Moss", where=where)
 
 
+@pytest.mark.parametrize(
+    "where",
+    [
+        {"$or": [{"year": {"$gte": 0}}] * 501},
+        {f"field {n}": 1 for n in range(501)},
+        {"crew": {"$all": ["ann"] * 501}},
+    ],
+    ids=["or", "fields", "all"],
+)
+def test_a_filter_has_a_bounded_number_of_conditions(where: dict[str, Any]) -> None:
+    metadata = {"year": 1871, "crew": ["ann"]}
+    with HebbianIndex.open(":memory:") as index:
+        index.add([{"id": "1", "text": "Moss built it.", "metadata": metadata}])
+        with pytest.raises(FilterError, match="at most 500 conditions"):
+            index.recall("Moss", where=where)
+        assert index.recall(
+            "Moss", where={"crew": {"$in": [f"c{n}" for n in range(501)] + ["ann"]}}
+        )
+
+
 def test_an_empty_condition_is_refused_and_lets_nothing_through() -> None:
     with HebbianIndex.open(":memory:") as index:
         index.add([{"id": "a", "text": "owl", "metadata": {"owner": "ann"}}])

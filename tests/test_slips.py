@@ -68,6 +68,18 @@ def test_codes_short_words_and_first_letters_are_taken_as_they_are(index, questi
     assert not any("in its place" in note for note in recall.notes)
 
 
+def test_a_question_for_an_unknown_code_is_not_answered_by_its_other_words():
+    texts = {
+        "known": "Error X17 means that the paper is out.",
+        "list": "Errors are listed with what they mean in the manual.",
+    }
+    with HebbianIndex.open(":memory:") as own:
+        own.add({"id": id_, "text": text} for id_, text in texts.items())
+        own.add({"id": str(n), "text": f"Hall {n} has a lamp and a rope."} for n in range(60))
+        assert own.recall("What does error E99 mean?").confidence < NOTHING_KNOWN
+        assert own.recall("What does error X17 mean?").confidence > 0.8
+
+
 def test_known_words_are_left_alone(index):
     recall = index.recall("Which halls lend a receiver?", k=1)
     assert not any("in its place" in note for note in recall.notes)

@@ -28,6 +28,8 @@ from hebbgraph.settings import Settings
 
 #: The field of a request that names its actor.
 USER = "user_id"
+#: Fields of a request that narrow a search; any other ``hebbgraph_…`` is a mistake.
+_SEARCH = [f"hebbgraph_{name}" for name in ("k", "filter", "filters", "score_threshold")]
 Fields: TypeAlias = Mapping[str, Any]
 Actor: TypeAlias = str | Callable[[Fields], str | None] | None
 
@@ -46,7 +48,10 @@ def fields_of(context: object, configuration: Fields) -> dict[str, Any]:
     """Return what a request says: its context, a mapping or an object, before its configuration."""
     named = context if isinstance(context, Mapping) else getattr(context, "__dict__", {})
     fields = {name: value for name, value in configuration.items() if not name.startswith("__")}
-    return {**fields, **{name: value for name, value in named.items() if value is not None}}
+    fields |= {name: value for name, value in named.items() if value is not None}
+    if wrong := [n for n in fields if str(n).startswith("hebbgraph_") and n not in _SEARCH]:
+        raise ParameterError(f"a request has no field {wrong[0]!r:.80}; there are {_SEARCH}")
+    return fields
 
 
 def actor_of(bound: Actor, fields: Fields) -> str | None:

@@ -32,6 +32,7 @@ from hebbgraph.store.chunks import comparable
 from hebbgraph.store.database import LONG, Session
 
 _DEEPEST = 30  # each is two levels of JSON
+_MOST_CONDITIONS = 500  # each reads all rows that it passes
 _COMPARISONS = {"$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
 _NEGATED = {"$ne": "$eq", "$nin": "$in"}
 _COLUMNS = {"$id": "id", "$document_id": "document_id", "$digest": "digest"}
@@ -86,6 +87,7 @@ class _Evaluation:
     def __init__(self, session: Session) -> None:
         self._session = session
         self.fields: dict[str, None] = {}
+        self._n_conditions = 0
 
     def rows(self, where: object, depth: int) -> Rows:
         """Evaluate one level of a filter."""
@@ -138,6 +140,9 @@ class _Evaluation:
         return passing
 
     def _condition(self, field: str, name: str, operand: Any) -> Rows:
+        self._n_conditions += 1
+        if self._n_conditions > _MOST_CONDITIONS:
+            raise FilterError(f"a filter has at most {_MOST_CONDITIONS} conditions; use $in")
         if name in _NEGATED:
             return ~self._condition(field, _NEGATED[name], operand)
         if name == "$eq":
@@ -152,7 +157,7 @@ class _Evaluation:
             for item in items:
                 if not len(passing.rows):
                     break  # a list of thousands costs no query each
-                passing &= self._equal(field, [item])
+                passing &= self._condition(field, "$eq", item)
             return passing
         if name in ("$exists", "$is_empty"):
             if not isinstance(operand, bool):

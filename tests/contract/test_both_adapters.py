@@ -23,6 +23,7 @@ from postgres import PostgresServer
 from worlds import QUESTION, SHIPS, LangChain, LlamaIndex, Passage, World
 
 from hebbgraph import HebbianIndex
+from hebbgraph.access import fields_of
 from hebbgraph.errors import FilterError, HebbgraphError, InvalidChunkError, ParameterError
 from hebbgraph.splitter import Splitter
 
@@ -216,12 +217,22 @@ def test_a_rule_reads_the_request_and_the_request_only_narrows(world: World, shi
         world.ask(retriever, QUESTION)
 
 
+def test_a_misspelt_field_of_a_request_is_an_error() -> None:
+    for place in ("context", "configuration"):
+        fields: dict[str, Any] = {"context": {}, "configuration": {}}
+        fields[place] = {"hebbgraph_filer": {"owner": "ann"}}
+        with pytest.raises(ParameterError, match="no field 'hebbgraph_filer'"):
+            fields_of(**fields)
+    assert fields_of({"owner": "ann"}, {"hebbgraph_k": 3}) == {"owner": "ann", "hebbgraph_k": 3}
+
+
 def test_the_application_chooses_the_namespace(world: World, tmp_path: Path) -> None:
     for name in ("ann", "ben"):
         world.write(tmp_path, [Passage(f"The boat of {name}.", name)], namespace=name)
     with world.open(tmp_path, namespace="ann") as bound:
-        for name in ("namespace", "hebbgraph_namespace"):
-            assert [p.id for p in world.ask(bound, "boat", {name: "ben"})] == ["ann"]
+        assert [p.id for p in world.ask(bound, "boat", {"namespace": "ben"})] == ["ann"]
+        with pytest.raises(ParameterError, match="no field 'hebbgraph_namespace'"):
+            world.ask(bound, "boat", {"hebbgraph_namespace": "ben"})
     with world.open(tmp_path, namespace_by=itemgetter("tenant")) as chosen:
         for name in ("ann", "ben", "ann"):
             assert [p.id for p in world.ask(chosen, "boat", {"tenant": name})] == [name]

@@ -228,6 +228,15 @@ TABLE = {
 }
 
 
+TABLE["hebrew"] = (
+    {
+        "library": "הספרים בספרייה מוחזרים ביום שני.",
+        "train": "הרכבת לחיפה יוצאת פעמיים ביום.",
+    },
+    dict.fromkeys(("ספרים", "ספרייה", "הספרייה"), "library")
+    | dict.fromkeys(("רכבת", "ברכבת", "רכבות", "חיפה", "בחיפה"), "train"),
+)
+
 #: Found, but without confidence: half of the words are others, or have stems that no rule reaches.
 UNSURE = {
     "长城是什么时候修建的？",

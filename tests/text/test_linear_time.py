@@ -4,6 +4,7 @@ import time
 
 import pytest
 
+from hebbgraph.documents.markup import clean_markdown
 from hebbgraph.text.candidates import proposals
 from hebbgraph.text.context import join_tokens, text_words, tokenize_texts
 from hebbgraph.text.matching import Phrases, possible_phrases
@@ -12,7 +13,7 @@ from hebbgraph.text.shapes import languages_of
 PATTERNS = ["a", "A", "A ", "Ab ", "Foo of ", "(", "(AB", "NATO (", "'", ".", "a.", "a-1", "x/",
             "中", "中国。", "กา", "カ・", "《中国", "é", "\u200d", "a\u0301", "\u0301", "Foo\n",
             "1,000", "Ab's ", "_", "a_", "1 Ab ", "Of The ", "中·", "[", "l'", "-", "中A",
-            "السلام عليكم ", "हिन्दी ", "👩‍👩‍👧"]  # fmt: skip
+            "1 x ", "1'000", "AB12 ", "السلام عليكم ", "हिन्दी ", "👩‍👩‍👧"]  # fmt: skip
 
 
 #: Phrases that nearly begin at every token of some patterns, and the longest for each token.
@@ -36,6 +37,13 @@ def seconds(text):
 def test_time_is_linear(pattern):
     # Quadratic work on this much text takes far longer; linear work, about a second.
     assert seconds(pattern * (100_000 // len(pattern))) < 5
+
+
+@pytest.mark.parametrize("mark", ["`", "~", "``a "])
+def test_cleaning_markdown_is_linear(mark):
+    started = time.process_time()
+    clean_markdown(mark * (200_000 // len(mark)))
+    assert time.process_time() - started < 5
 
 
 def test_millions_of_characters_without_a_space_are_read():

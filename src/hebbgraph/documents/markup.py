@@ -17,8 +17,8 @@ _MARK = re.compile("([\ue000\ue001])([^\ue000-\ue002\n]{0,2048})\ue002|[\ue000-\
 #: Code stays as it is: a fence up to its end, a span within a paragraph.
 _CODE = re.compile(
     r"(?ms)(?P<comment><!--.*?(?:-->|\Z))"
-    r"|^(?P<fence>[ \t>]*(?P<mark>`{3,}|~{3,})[^\n]*\n.*?(?:^[ \t>]*(?P=mark)[`~]*[ \t]*$|\Z))"
-    r"|(?<!`)(?P<span>(?P<ticks>`+)(?!`)(?:(?!\n[ \t]*\n).)+?(?<!`)(?P=ticks)(?!`))"
+    r"|^(?P<fence>[ \t>]*(?P<mark>`{3,}+|~{3,}+)[^\n]*\n.*?(?:^[ \t>]*(?P=mark)[`~]*[ \t]*$|\Z))"
+    r"|(?<!`)(?P<span>(?P<ticks>`++)(?:(?!\n[ \t]*\n).)+?(?<!`)(?P=ticks)(?!`))"
 )
 _FRONT_MATTER = re.compile(r"\A\s*---[ \t]*\n((?:[^\n]*\n){0,300}?)(?:---|\.\.\.)[ \t]*\n")
 _TITLE = re.compile(r"(?m)^title:[ \t]*[\"']?([^\n]*?)[\"']?[ \t]*$")
@@ -124,7 +124,9 @@ def clean_markdown(text: str, *, jsx: bool = False, depth: int = 0) -> tuple[str
         if code["fence"]:
             parts += (before, _directive(code[0], jsx, depth))
         elif code["span"] and (role := _ROLE.search(before)):
-            parts += (before[: role.start()], _role(code[0].strip("`")))
+            words, _, target = code[0].strip("`").partition("<")
+            shown = words.strip() if target else f"`{words.lstrip('~!')}`"
+            parts += (before[: role.start()], shown)
         else:
             parts += (before, code["span"] or "")
     parts.append(_without_markup(text[last:], jsx))
@@ -146,11 +148,6 @@ def _directive(fence: str, jsx: bool, depth: int) -> str:
     if argument[:1].isdigit():  # as in versionadded
         argument = f"{name.removeprefix('version').capitalize()} in {argument}"
     return f"{argument}\n\n{clean_markdown(body, jsx=jsx, depth=depth + 1)[0]}".strip()
-
-
-def _role(content: str) -> str:
-    words, _, target = content.partition("<")
-    return words.strip() if target else f"`{content.lstrip('~!')}`"
 
 
 def _without_markup(text: str, jsx: bool) -> str:

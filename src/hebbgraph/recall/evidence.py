@@ -29,7 +29,7 @@ from hebbgraph.protocols import VectorSearch
 from hebbgraph.recall.question import Question
 from hebbgraph.recall.snapshot import Snapshot
 from hebbgraph.terms import TermKind
-from hebbgraph.text.query import is_code, is_exact, query_terms
+from hebbgraph.text.query import is_code, query_terms
 from hebbgraph.text.references import place_name
 from hebbgraph.text.tokens import lexical_terms, tokenize
 
@@ -84,7 +84,8 @@ def direct_evidence(
         if covered < enough and words.held_by_one(needed, rows):
             covered = enough
     # The parts of a date, or the rest of a question, say little without the number they belong to.
-    if any(not df and is_exact(word) for word, (_, df) in asked.items()):
+    unknown = [word for word, (_, df) in asked.items() if not df]
+    if any(is_code(word) or (len(word) > 4 and word.isdecimal()) for word in unknown):
         covered *= NUMBER_LACKS
     if evidence.dense is not None and codes:
         evidence = evidence.upheld(words.holders(codes))
@@ -174,17 +175,13 @@ def link_sentences(
     rows = sorted({row for row, tag in links if names.get(tag)})
     sql = "SELECT row, text FROM $chunk WHERE row = ANY(?)"
     texts = snapshot.session.rows(sql, rows) if rows else []
-    sentences = {row: _terms_of_sentences(text, language) for row, text in texts}
+    parts = ((row, map(tokenize, _END.split(text[:_READ]))) for row, text in texts)
+    sentences = {row: [frozenset(lexical_terms(p, language)) for p in some] for row, some in parts}
     held: dict[tuple[int, int], float] = {}
     for row, tag in dict.fromkeys(links):
         terms = _sentence_with(names.get(tag, frozenset()), sentences.get(row, ()))
         held[row, tag] = sum(share for term, share in words.shares.items() if term in terms)
     return np.array([held[link] for link in links])
-
-
-def _terms_of_sentences(text: str, language: str) -> list[frozenset[str]]:
-    sentences = map(tokenize, _END.split(text[:_READ]))
-    return [frozenset(lexical_terms(tokens, language)) for tokens in sentences]
 
 
 @lru_cache(maxsize=1 << 14)

@@ -136,7 +136,7 @@ def pages(session: Session, sql: str, size: int) -> Iterator[list[tuple[Any, ...
 # whole number or fraction, kept exactly, ``{exact}`` text that compares byte by byte.
 SCHEMA_VERSION = 2
 #: The rules by which texts become terms. Increase it with each rule that changes.
-TEXT_VERSION = 4
+TEXT_VERSION = 5
 #: Characters of a text in metadata. Longer ones are not indexed: PostgreSQL cannot.
 LONG = 300
 

@@ -31,8 +31,8 @@ class Compound(NamedTuple):
 _LETTER = rf"[\p{{L}}--[{UNSPACED}]]"
 _NAME_PART = rf"{_LETTER}[[\p{{L}}\p{{M}}\p{{N}}_]--[{UNSPACED}]]*+"
 #: Words joined by signs: wi-fi, pkg.mod.Class, std::sort; Persian joins with an invisible one.
-_NAME = regex.compile(rf"{_NAME_PART}(?:(?:[-‐.\u200c]|::){_NAME_PART})*+", regex.V1)
-_JOINT = re.compile("[-‐.\u200c:_]+")
+_NAME = regex.compile(rf"{_NAME_PART}(?:(?:[-‐‑.\u200c]|::){_NAME_PART})*+", regex.V1)
+_JOINT = re.compile("[-‐‑.\u200c:_]+")
 #: The words of a name: get, URLs; HTTP, Server, Error, 2.
 _HUMP = regex.compile(r"\p{Lu}+(?:s(?!\p{L}))?(?!\p{Ll})|\p{Lu}?[\p{Ll}\p{Lo}\p{M}]+|\p{N}+")
 _UNDIVIDED = word_set("undivided")
@@ -56,6 +56,16 @@ _DIGITS = re.compile("[0-9]+")
 _READABLE = 7
 #: Digits in groups: +49 (0)30 1234567.
 _GROUPS = re.compile(r"[0-9](?<![\w.,][0-9])[0-9]*+(?:[-–/.)\u00a0 ]{1,2}\(?[0-9]++)++")
+#: What others write without spaces: 2 × 4 cm, IBAN DE89 3704 0044 0532 0130 00.
+_SPACED = re.compile(
+    r"(?<!\w)(?:[A-Za-z]?[0-9]++(?: ?x ?[0-9]++){1,3}+"
+    r"|[A-Z]{2}[0-9]{2}(?: [0-9A-Z]{4}){2,7}(?: [0-9A-Z]{1,3})?)(?!\w)"
+)
+#: Without signs: 1,250.00, 1.250,00 and 50 000.
+_AMOUNT = re.compile(
+    r"(?<![\w.,+])(?<![0-9][ -])([0-9]{1,3}(?:[.,'’ \u00a0\u202f][0-9]{3}(?![0-9])){1,6}+"
+    r"|[0-9]++(?=[.,]00?(?![0-9])))(?:[.,]00?)?(?![ .,-]?[0-9])"
+)
 _UNIT = re.compile(
     r"[0-9](?<![\w.,][0-9])[0-9]*+(?:[.,][0-9]++)*+([ \u00a0\u202f]?°?)([^\W\d_]{1,3})(?!\w)"
 )
@@ -76,7 +86,7 @@ def compounds(text: str) -> list[Compound]:
     found = list(chain.from_iterable(map(_of_word.__getitem__, _UNUSUAL(_CUT.sub("-", text)))))
     for match in _UNIT.finditer(text):
         between, unit = match.groups()
-        if unit in _ORDINALS or (between and unit in stop_words()):
+        if unit in _ORDINALS or (between and unit in stop_words() - {"am"}):
             continue
         number = fold(match[0][: match.start(1) - match.start()]).replace(",", ".")
         found.append(Compound(number + fold(unit), _parts([number, fold(unit)])))
@@ -84,6 +94,11 @@ def compounds(text: str) -> list[Compound]:
         digits = "".join(_DIGITS.findall(match[0].replace("(0)", "")))
         if _READABLE <= len(digits) < 20 and not _NUMBER.fullmatch(match[0]):
             found.append(Compound(digits))
+    spaced = _SPACED.findall(text.replace("×", "x"))
+    found += (Compound(name.replace(" ", "").lower()) for name in spaced)
+    for match in _AMOUNT.finditer(text):
+        parts = tuple(_DIGITS.findall(match[1]))
+        found.append(Compound("".join(parts), parts, exact=len(match[1].split()) > 1))
     found += (Compound(f"v{match[1].rstrip('.')}") for match in _VERSION.finditer(text))
     return found
 
@@ -108,7 +123,9 @@ def _of_word(word: str) -> tuple[Compound, ...]:
     for match in _NUMBER.finditer(re.sub("(?<=[0-9])t(?=[0-9])", " ", fold(word))):
         whole = re.sub("[–—−]", "-", match[0]).replace(",", ".")
         numbers = _DIGITS.findall(whole)
-        if "(" not in whole and len(digits := "".join(numbers)) >= _READABLE:
+        width = 2 if len(numbers) == 3 and 4 in map(len, numbers) else 0  # 3.4.2026
+        digits = "".join(number.zfill(width) for number in numbers)
+        if "(" not in whole and len(digits) >= _READABLE:
             whole = digits
         found.append(Compound(whole, tuple(numbers), exact=True))
     return tuple(found)

@@ -60,9 +60,10 @@ def searched_text(text: str, metadata: Mapping[str, Any], fields: tuple[str, ...
     for name, values in metadata.items():
         if (field := _field(name)) in wanted:
             for value in values if isinstance(values, list | tuple) else (values,):
-                if isinstance(value, str) and (field not in only_places or _is_place(value)):
-                    is_place = field in _FILES or bool(_PATH.match(value))
-                    lines[_words(value, is_place=is_place)] = None
+                if isinstance(value, str):
+                    is_path = bool(_PATH.match(value))
+                    if field not in only_places or is_path or _FILE_TYPE.search(value):
+                        lines[_words(value, is_place=field in _FILES or is_path)] = None
     context = "\n".join(filter(None, lines))[:_MOST]
     return f"{text}\n\n{context}" if context else text
 
@@ -76,24 +77,15 @@ def _field(name: str) -> str:
     return "_".join(name.casefold().split())
 
 
-def _is_place(text: str) -> bool:
-    return bool(_PATH.match(text) or _FILE_TYPE.search(text))
-
-
 def _words(text: str, *, is_place: bool) -> str:
     """Return the words of a value; empty if they say nothing about the subject."""
     text = " ".join(text.split())
     if is_place and "@" not in text:
-        text = _name_of(text)
+        path = re.split(r"[?#]", unquote(text), maxsplit=1)[0].rstrip("/\\")
+        text = re.split(r"[/\\]", path)[-1].strip()
         return "" if _ID.match(_FILE_TYPE.sub("", text)) else text
     is_code = _TYPE.match(text) or _DATE.match(text) or _ID.match(text)
     return "" if is_code or not _LETTERS.search(text) else text
-
-
-def _name_of(place: str) -> str:
-    """Return the name of a file or page."""
-    path = re.split(r"[?#]", unquote(place), maxsplit=1)[0].rstrip("/\\")
-    return re.split(r"[/\\]", path)[-1].strip()
 
 
 def tokenize_texts(title: str, text: str) -> list[list[str]]:

@@ -76,15 +76,10 @@ def subject(question: str) -> str:
 def is_code(term: str) -> bool:
     """Return whether a term can only be meant literally, like an error code or part number.
 
-    >>> [term for term in ("e0384", "gpt-3.5", "from_documents", "1984", "5g") if is_code(term)]
-    ['e0384', 'gpt-3.5']
+    >>> [term for term in ("e99", "gpt-3.5", "from_documents", "1984", "mp3") if is_code(term)]
+    ['e99', 'gpt-3.5']
     """
-    return len(term) > 3 and term[0].isalpha() and any(map(str.isdigit, term))
-
-
-def is_exact(term: str) -> bool:
-    """Return whether a term is a code, or a number too long for a year."""
-    return is_code(term) or (len(term) > 4 and term.isdecimal())
+    return term[0].isalpha() and sum(map(str.isdigit, term)) >= (1 if len(term) > 3 else 2)
 
 
 #: From so many letters on, one of a word may be wrong.

@@ -142,7 +142,8 @@ class _Analyser:
                 units.extend([""] * len(marks))
                 shapes.append(marks)
 
-        word = _without_links(word)
+        if len(word) <= _LONGEST_LINK and _MAY_BE_LINK(word):
+            word = _LINK.sub("|", word)
         # AC/DC and TCP/IP are one name; and/or and Oslo/Bergen are two words.
         pieces = [word] if "/" in word and word.isupper() else _INNER_BREAK.split(word)
         for position, piece in enumerate(pieces):
@@ -277,10 +278,3 @@ def shape_text(text: str, language: str) -> ShapedText:
         list(chain.from_iterable([record[0] for record in records])),
         "".join([record[1] for record in records]),
     )
-
-
-def _without_links(word: str) -> str:
-    """Replace each link, path or piece of markup (``<div``) in a word by a bar."""
-    if len(word) > _LONGEST_LINK or not _MAY_BE_LINK(word):
-        return word
-    return _LINK.sub("|", word)

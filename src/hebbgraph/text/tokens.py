@@ -177,6 +177,10 @@ _LEFT_OVER = dict.fromkeys(
 ) | {"portuguese": re.compile(r"(?<=\w\w)(?:es|[ao])$")}
 #: Last letters of a stem that change: "huis", "huizen"; "lápiz", "lápices"; "actif", "active"
 _LAST = str.maketrans("zcv", "ssf")
+#: The, and, in, to, from …, which Hebrew writes with the next word; endings; letters at the end.
+_HEBREW_PREFIX = re.compile(r"^[והבלכמש]{1,4}(?=\w{3})")
+_HEBREW_ENDING = re.compile(r"(?<=\w{3})(?:ימ|ות|[התי])$")
+_FINAL_LETTERS = str.maketrans("םןץףך", "מנצפכ")
 _KOREAN = re.compile("[가-힣]{2,}")
 _KOREAN_ENDING = re.compile(rf"(?<=\w\w)(?:{'|'.join(WORD_LISTS['korean_endings'].split())})$")
 
@@ -213,6 +217,9 @@ class _Terms:
         code = ord(word[0])
         script = next((name for low, high, name in _SCRIPTS if low <= code <= high), "")
         # Vowel signs of Devanagari are marks, for which isalpha() is False.
+        if "א" <= word[0] <= "ת":
+            word = word.translate(_FINAL_LETTERS).replace("יי", "י")
+            return _HEBREW_PREFIX.sub("", _HEBREW_ENDING.sub("", word))
         if script == "arabic" and word.startswith("ال"):  # or the stemmer keeps "ه" for "ة"
             word = re.sub("ه$", "ة", word)
         if script in self._stemmers and (word.isalpha() or script == "hindi"):
