@@ -56,15 +56,17 @@ _DIGITS = re.compile("[0-9]+")
 _READABLE = 7
 #: Digits in groups: +49 (0)30 1234567.
 _GROUPS = re.compile(r"[0-9](?<![\w.,][0-9])[0-9]*+(?:[-–/.)\u00a0 ]{1,2}\(?[0-9]++)++")
-#: What others write without spaces: 2 × 4 cm, IBAN DE89 3704 0044 0532 0130 00.
+# Patterns open with a digit, so that the engine can skip ahead; what stands before it follows.
+#: What others write without spaces: 2 × 4 cm, M8 × 60, IBAN DE89 3704 0044 0532 0130 00.
 _SPACED = re.compile(
-    r"(?<!\w)(?:[A-Za-z]?[0-9]++(?: ?x ?[0-9]++){1,3}+"
-    r"|[A-Z]{2}[0-9]{2}(?: [0-9A-Z]{4}){2,7}(?: [0-9A-Z]{1,3})?)(?!\w)"
+    r"[0-9](?:(?:(?<=\b([A-Za-z])[0-9])|(?<!\w[0-9]))[0-9]*+(?: ?[x×] ?[0-9]++){1,3}+"
+    r"|(?<=\b([A-Z]{2})[0-9])[0-9](?: [0-9A-Z]{4}){2,7}(?: [0-9A-Z]{1,3})?)(?!\w)"
 )
 #: Without signs: 1,250.00, 1.250,00 and 50 000.
 _AMOUNT = re.compile(
-    r"(?<![\w.,+])(?<![0-9][ -])([0-9]{1,3}(?:[.,'’ \u00a0\u202f][0-9]{3}(?![0-9])){1,6}+"
-    r"|[0-9]++(?=[.,]00?(?![0-9])))(?:[.,]00?)?(?![ .,-]?[0-9])"
+    r"([0-9](?<![\w.,+][0-9])(?<![0-9][ -][0-9])"
+    r"(?:[0-9]{0,2}(?:[.,'’ \u00a0\u202f][0-9]{3}(?![0-9])){1,6}+|[0-9]*+(?=[.,]00?(?![0-9]))))"
+    r"(?:[.,]00?)?(?![ .,-]?[0-9])"
 )
 _UNIT = re.compile(
     r"[0-9](?<![\w.,][0-9])[0-9]*+(?:[.,][0-9]++)*+([ \u00a0\u202f]?°?)([^\W\d_]{1,3})(?!\w)"
@@ -94,8 +96,9 @@ def compounds(text: str) -> list[Compound]:
         digits = "".join(_DIGITS.findall(match[0].replace("(0)", "")))
         if _READABLE <= len(digits) < 20 and not _NUMBER.fullmatch(match[0]):
             found.append(Compound(digits))
-    spaced = _SPACED.findall(text.replace("×", "x"))
-    found += (Compound(name.replace(" ", "").lower()) for name in spaced)
+    for match in _SPACED.finditer(text):
+        name = (match[1] or match[2] or "") + match[0]
+        found.append(Compound(name.replace(" ", "").replace("×", "x").lower()))
     for match in _AMOUNT.finditer(text):
         parts = tuple(_DIGITS.findall(match[1]))
         found.append(Compound("".join(parts), parts, exact=len(match[1].split()) > 1))
