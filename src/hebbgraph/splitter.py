@@ -131,10 +131,13 @@ class Splitter:
         chunks, occurrences = list[Chunk](), Counter[str]()
         for group in self._groups(seen, page.sections):
             for start, end, header in self._spans(seen, group):
-                start, end = _stripped(seen, start, end)
+                end = start + len(seen[start:end].rstrip())
+                start = end - len(seen[start:end].lstrip())
                 if start == end:
                     continue
-                inner = _overlapping(group.sections, start, end)
+                first = bisect_right(group.sections, start, key=attrgetter("start")) - 1
+                last = bisect_left(group.sections, end, key=attrgetter("start"))
+                inner = group.sections[first:last]
                 path = _common_path(inner, title)
                 content = header + _BLOB.sub("", text[start:end])
                 targets = [*page.links(start, end), *_within(links, start, end)]
@@ -187,16 +190,6 @@ class Splitter:
         group.sections += later.sections
         group.tokens = joined
         return True
-
-
-def _stripped(text: str, start: int, end: int) -> tuple[int, int]:
-    part = text[start:end].rstrip()
-    return start + len(part) - len(part.lstrip()), start + len(part)
-
-
-def _overlapping(sections: Sequence[Section], start: int, end: int) -> Sequence[Section]:
-    first = bisect_right(sections, start, key=attrgetter("start")) - 1
-    return sections[first : bisect_left(sections, end, key=attrgetter("start"))]
 
 
 def _chunk_id(parts: Iterable[str], occurrences: Counter[str]) -> str:

@@ -175,13 +175,6 @@ def _counted(session: Session) -> Counts:
     return Counts(read_counts(session).changes, chunks, int(length), vectors, total)
 
 
-def _languages(session: Session) -> dict[str, int]:
-    """Return the languages of chunks, without English, and how many chunks each has."""
-    sql = "SELECT key, df FROM $term WHERE kind = ? AND key >= ? AND key < ? AND df > 0"
-    rows = session.rows(sql, int(TermKind.WORD), label(""), label("~"))
-    return {key.removeprefix(label("")): df for key, df in sorted(rows, key=lambda r: -r[1])}
-
-
 def statistics(session: Session) -> dict[str, JsonValue]:
     """Return what a namespace holds, in numbers."""
     counts = read_counts(session)
@@ -189,6 +182,9 @@ def statistics(session: Session) -> dict[str, JsonValue]:
     terms = {kind: (n, int(held)) for kind, n, held in session.rows(sql)}
     tags, holders = terms.get(TermKind.TAG, (0, 0))
     documents = session.rows("SELECT count(DISTINCT document_id) FROM $chunk")[0][0]
+    sql = "SELECT key, df FROM $term WHERE kind = ? AND key >= ? AND key < ? AND df > 0"
+    labels = session.rows(sql, int(TermKind.WORD), label(""), label("~"))  # all but English
+    labels.sort(key=lambda found: -found[1])
     return {
         "chunks": counts.chunks,
         "documents": documents,
@@ -198,7 +194,7 @@ def statistics(session: Session) -> dict[str, JsonValue]:
         "tags_per_chunk": round(holders / max(counts.chunks, 1), 2),
         "words_per_chunk": round(counts.mean_length, 2),
         "vectors": counts.vectors,
-        "languages": _languages(session),
+        "languages": {key.removeprefix(label("")): df for key, df in labels},
         "embedder": read_json(session, "embedder"),
         "lessons": int(session.meta.get("lessons", 0)),
         "trust": read_json(session, "trust"),

@@ -174,17 +174,13 @@ def link_sentences(
     rows = sorted({row for row, tag in links if names.get(tag)})
     sql = "SELECT row, text FROM $chunk WHERE row = ANY(?)"
     texts = snapshot.session.rows(sql, rows) if rows else []
-    sentences = {row: _terms_of_sentences(text, language) for row, text in texts}
+    read = {row: map(tokenize, _END.split(text[:_READ])) for row, text in texts}
+    sentences = {r: [frozenset(lexical_terms(s, language)) for s in read[r]] for r in read}
     held: dict[tuple[int, int], float] = {}
     for row, tag in dict.fromkeys(links):
         terms = _sentence_with(names.get(tag, frozenset()), sentences.get(row, ()))
         held[row, tag] = sum(share for term, share in words.shares.items() if term in terms)
     return np.array([held[link] for link in links])
-
-
-def _terms_of_sentences(text: str, language: str) -> list[frozenset[str]]:
-    sentences = map(tokenize, _END.split(text[:_READ]))
-    return [frozenset(lexical_terms(tokens, language)) for tokens in sentences]
 
 
 @lru_cache(maxsize=1 << 14)
