@@ -36,7 +36,6 @@ class _Trace:
     """What happened below an outermost run: references, read once all has ended."""
 
     root: UUID
-    thread: Any
     names: list[str]
     recalls: list[Recalled] = field(default_factory=list)
     documents: deque[Document] = field(default_factory=lambda: deque(maxlen=200))
@@ -159,9 +158,7 @@ class CitationLearner(Learner, BaseCallbackHandler):
         is_same = index is self._own or index._path == self._own._path != ":memory:"
         runs = [run for run in (run_id, parent_run_id) if run in self._trace_of]
         if runs and is_same:
-            trace = self._trace_of[runs[0]]
-            trace.recalls.append(recalled)
-            trace.thread = recalled.fields.get("thread_id", trace.thread)
+            self._trace_of[runs[0]].recalls.append(recalled)
 
     def on_chain_start(self, *args: Any, **run: Any) -> None:
         """Follow a run, and all below it; once closed, none that begins."""
@@ -218,8 +215,7 @@ class CitationLearner(Learner, BaseCallbackHandler):
             if trace is None and self._closed:
                 return None
             if trace is None:
-                thread = (run.get("metadata") or {}).get("thread_id")
-                trace = _Trace(run_id, thread, [str(run_id)])
+                trace = _Trace(run_id, [str(run_id)])
                 if (dropped := put_last(self._traces, run_id, trace, _RUNS)) is not None:
                     self._drop(dropped)
             trace.runs.append(run_id)
@@ -248,16 +244,16 @@ class CitationLearner(Learner, BaseCallbackHandler):
 
     def _read(self, trace: _Trace) -> None:
         recalls = [recalled.recall for recalled in trace.recalls]
-        if trace.thread is not None:  # a later turn may cite what this one found
-            known = self._earlier.get(str(trace.thread)) or deque(maxlen=8)
+        request = trace.recalls[0].fields if trace.recalls else trace.fields
+        if (thread := request.get("thread_id")) is not None:  # a later turn may cite these
+            known = self._earlier.get(str(thread)) or deque(maxlen=8)
             known.extend(recalls)
             recalls = recalls or list(known)
-            put_last(self._earlier, str(trace.thread), known, _CONVERSATIONS)
+            put_last(self._earlier, str(thread), known, _CONVERSATIONS)
         made = [reply for replies in trace.replies.values() for reply in replies]
         passages = list(dict.fromkeys(_parts(trace.documents, recalls)))
         replies = [replace(reply, passages=passages) for reply in made]
         if replies and recalls:
-            request = trace.recalls[0].fields if trace.recalls else trace.fields
             messages = trace.output.get("messages") if isinstance(trace.output, dict) else None
             output = messages[-1] if isinstance(messages, list) and messages else trace.output
             self._teach(recalls, replies, request, trace.names, {"output": output})
