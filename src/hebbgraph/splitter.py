@@ -131,8 +131,8 @@ class Splitter:
         chunks, occurrences = list[Chunk](), Counter[str]()
         for group in self._groups(seen, page.sections):
             for start, end, header in self._spans(seen, group):
-                part = seen[start:end].rstrip()
-                start, end = start + len(part) - len(part.lstrip()), start + len(part)
+                end = start + len(seen[start:end].rstrip())
+                start = end - len(seen[start:end].lstrip())
                 if start == end:
                     continue
                 first = bisect_right(group.sections, start, key=attrgetter("start")) - 1

@@ -183,8 +183,8 @@ def statistics(session: Session) -> dict[str, JsonValue]:
     tags, holders = terms.get(TermKind.TAG, (0, 0))
     documents = session.rows("SELECT count(DISTINCT document_id) FROM $chunk")[0][0]
     sql = "SELECT key, df FROM $term WHERE kind = ? AND key >= ? AND key < ? AND df > 0"
-    labels = session.rows(sql, int(TermKind.WORD), label(""), label("~"))
-    languages = [(key.removeprefix(label("")), df) for key, df in labels]  # without English
+    labels = session.rows(sql, int(TermKind.WORD), label(""), label("~"))  # all but English
+    labels.sort(key=lambda found: -found[1])
     return {
         "chunks": counts.chunks,
         "documents": documents,
@@ -194,7 +194,7 @@ def statistics(session: Session) -> dict[str, JsonValue]:
         "tags_per_chunk": round(holders / max(counts.chunks, 1), 2),
         "words_per_chunk": round(counts.mean_length, 2),
         "vectors": counts.vectors,
-        "languages": dict(sorted(languages, key=lambda item: -item[1])),
+        "languages": {key.removeprefix(label("")): df for key, df in labels},
         "embedder": read_json(session, "embedder"),
         "lessons": int(session.meta.get("lessons", 0)),
         "trust": read_json(session, "trust"),

@@ -127,6 +127,15 @@ def test_each_chunk_is_credited_to_the_recall_that_ranks_it_best(
     assert {recall.id for recall in index.kept("run")} == {first.id, second.id}
 
 
+def test_an_agent_may_repeat_what_its_tool_cites(index: HebbianIndex, learner: Learner) -> None:
+    recall = index.recall(QUESTION, k=3)
+    tool = reply(recall, "It was number seven [{}].", recall[0].id)
+    said = f"After a long search among all of the boats, I can say this now: {tool.answer}"
+    agent = Reply(said, prompt=f"{QUESTION}\nTool: {tool.answer}")
+    outcome = learner.learn([recall], [tool, agent], output=said).result(60)
+    assert outcome.cited == (recall[0].id,)
+
+
 def test_what_reached_the_user_is_the_answer(index: HebbianIndex, learner: Learner) -> None:
     recall = index.recall(QUESTION, k=3)
     draft = reply(recall, "A draft names another builder, wrongly [{}].", recall[1].id)

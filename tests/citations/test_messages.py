@@ -121,6 +121,44 @@ def test_kinds_of_native_citations(citation: Any, expected: list[str]) -> None:
     assert cited(beside, DOCUMENTS) == expected
 
 
+def test_a_block_may_show_several_chunks() -> None:
+    parts = [{"type": "text", "text": p.text} for p in PASSAGES]
+    source = {"type": "content", "content": parts}
+    result = {"type": "search_result", "source": "boats.md", "title": "", "content": parts}
+    for prompt, index in (
+        ({"type": "document", "source": source}, "document_index"),
+        (result, "search_result_index"),
+    ):
+        for passage in PASSAGES:
+            citation = {"type": "location", index: 0, "cited_text": passage.text}
+            answer = AIMessage([{"type": "text", "text": "So.", "citations": [citation]}])
+            assert cited(answer, [HumanMessage([prompt])]) == [passage.id]
+        vague = AIMessage([{"type": "text", "text": "So.", "citations": [{index: 0}]}])
+        assert cited(vague, [HumanMessage([prompt])]) == []
+
+
+def test_documents_and_search_results_are_counted_apart() -> None:
+    file = {"type": "document", "source": {"type": "base64", "data": "JVBERi0="}}
+    results = [search_result(p) | {"source": "boats.md"} for p in PASSAGES]
+    citation = BY_RESULT | {"source": "boats.md"}
+    answer = AIMessage([{"type": "text", "text": "Ida Moss", "citations": [citation]}])
+    assert cited(answer, [HumanMessage([file, *results])]) == ["petrel"]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        AIMessage("Moss", additional_kwargs={"citations": [{"document_ids": ["doc-1"]}]}),
+        AIMessage("Moss", additional_kwargs={"citations": [{"sources": [{"id": "doc-1"}]}]}),
+        AIMessage([{"type": "reference", "text": "Moss", "reference_ids": ["doc-1"]}]),
+        AIMessage([{"type": "text", "text": "Moss", "reference": {"reference_ids": ["doc-1"]}}]),
+    ],
+)
+def test_native_citations_may_name_keys_of_the_prompt(answer: AIMessage) -> None:
+    texts = (f'<document id="doc-{at}">\n{p.text}\n</document>' for at, p in enumerate(PASSAGES))
+    assert cited(answer, "\n".join(texts)) == ["petrel"]
+
+
 def test_blocks_as_bedrock_has_them() -> None:
     documents = [{"document": {"name": p.id, "source": {"text": p.text}}} for p in PASSAGES]
     results = [{"searchResult": {"source": p.id, "content": [{"text": p.text}]}} for p in PASSAGES]
@@ -187,5 +225,11 @@ def test_prompts_of_all_kinds_show_the_same_keys() -> None:
         [ToolMessage(NUMBERED.text, tool_call_id="1", artifact=[{"text": "Gull"}])],
     ):
         assert shown_in(prompt, PASSAGES).keys == NUMBERED.shown.keys
-    assert shown_in(RESULTS, PASSAGES).blocks == ("gull", "petrel")
-    assert shown_in(DOCUMENTS, [PETREL]).blocks == ("", "petrel")
+    assert shown_in(RESULTS, PASSAGES).blocks == (
+        ("search_result", ("gull",)),
+        ("search_result", ("petrel",)),
+    )
+    assert shown_in(DOCUMENTS, [PETREL]).blocks == (
+        ("document", ()),
+        ("document", ("petrel",)),
+    )

@@ -142,6 +142,17 @@ def test_only_keys_of_the_prompt_count(answer: str, keys: set[str]) -> None:
         "Source 1:\n{}",
         "Document 1 - {}",
         '<document index="1">\n<source>a.md</source>\n<document_content>\n{}',
+        "<passage_1>\n{}",
+        "[1] Title: births\nContent: {}",
+        "[1]\nContent:\n{}",
+        '[1] "{}"',
+        "Source: [1]\n{}",
+        "Source ID: 1\nArticle Title: births\nArticle Snippet: {}",
+        "ID: 1\nText: {}",
+        '[{{"id": 1, "content": "{}"}}]',
+        '{{\n  "id": "1",\n  "source": "a.md",\n  "content": "{}"\n}}',
+        "1. {}",
+        "(1) {}",
     ],
 )
 def test_forms_of_a_key_before_a_text(line: str) -> None:
@@ -155,6 +166,13 @@ def test_forms_of_a_key_before_a_text(line: str) -> None:
 def test_what_is_no_key_before_a_text(line: str) -> None:
     shown = shown_in("Context:\n" + line.format(MOSS.text) + "\n\nWho?", PASSAGES)
     assert (shown.ids, shown.keys) == (("moss",), {})
+
+
+def test_numbers_of_a_list_are_keys_if_there_are_no_others() -> None:
+    shown = shown_in(f"1. {MOSS.text}\n2. {PETREL.text}", PASSAGES)
+    assert shown.keys == {"1": "moss", "2": "petrel"}
+    shown = shown_in(f"1. {MOSS.text}\n\n[1] {PETREL.text}", PASSAGES)
+    assert shown.keys == {"1": "petrel"}
 
 
 def test_dropped_and_renumbered_passages() -> None:
@@ -196,6 +214,8 @@ def test_long_texts_and_texts_within_others() -> None:
         ("[1 and 3]", ["petrel", "bay"]),
         ("[1-3]", ["petrel", "moss", "bay"]),
         ("[^2] [ 1 ]", ["moss", "petrel"]),
+        ("[doc2] [Source ID: 1]", ["moss", "petrel"]),
+        ("<source_id>2</source_id> (Source ID: 3)", ["moss", "bay"]),
         ("[Source 2] [Source 1, Source 3]", ["moss", "petrel", "bay"]),
         ("So (source 2), and Document 3 too.", ["moss", "bay"]),
         ("【2†source】 **[1]** \\[3\\]", ["moss", "petrel", "bay"]),
@@ -206,6 +226,8 @@ def test_long_texts_and_texts_within_others() -> None:
         ('{"text": "Moss [2]"}', ["moss"]),
         pytest.param('{"a":' * 20_000 + "1" + "}" * 20_000, [], id="JSON too deep to parse"),
         ('```json\n{"answer": "x", "citations": [2]}\n```', ["moss"]),
+        ('Here:\n```json\n{"answer": "x", "citations": [2]}\n```\nSee [1].', ["moss", "petrel"]),
+        ('Write\n```json\n{"id": 7, "source": 2}\n```', []),
         ("[0] [4] [-1] [1.5] [01] [1000000]", []),
         ("see (1), 2 and {3}; 10² sails, 30 m²", []),
         ("[see 1] [2 ships] [Moss, 1990] [3-1] [1-", []),

@@ -83,10 +83,10 @@ def test_scores_and_arrivals_of_single_chunks() -> None:
     view = ArrayView([[0, 1], [1], [2], []], titles=[{0}, {1}, {2}, set()])
     activation = spread(view, cues(0), evidence({0: 1.0, 2: 0.3}), parameters=ONE_STEP)
     chunks, scores = activation.top(3)
-    assert [activation.score_of(c) for c in chunks.tolist()] == scores.tolist()
-    assert activation.arrived_at(1) == activation.arrived[1] > 0
-    assert activation.arrived_at(2) is None  # by its own evidence alone
-    assert (activation.score_of(3), activation.arrived_at(3)) == (0.0, None)  # not reached
+    assert [activation.at(c, activation.scores) for c in chunks.tolist()] == scores.tolist()
+    assert activation.at(1, activation.arrived) == activation.arrived[1] > 0
+    assert activation.at(2, activation.arrived) == 0.0  # by its own evidence alone
+    assert activation.at(3, activation.scores) == 0.0  # not reached
 
 
 def test_a_backlink_leads_to_the_chunks_that_mention_a_title() -> None:
@@ -198,7 +198,7 @@ def test_the_weight_of_the_graph_bounds_what_arrives() -> None:
     )
     assert half.arrived.tolist() == (full.arrived / 2).tolist()
     assert none.top(1)[0].tolist() == [0]
-    assert none.score_of(1) == pytest.approx(0.5**4)
+    assert none.at(1, none.scores) == pytest.approx(0.5**4)
 
 
 def test_trust_in_a_cue_bounds_what_its_title_receives() -> None:

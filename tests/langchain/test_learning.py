@@ -21,6 +21,7 @@ from langchain_hebbgraph import (
     CitationLearner,
     HebbianRetriever,
     HebbianVectorStore,
+    citation_prompt,
     format_documents,
 )
 from scripted import QUESTION, Scripted, chain_of, cited, citing, key_before
@@ -216,6 +217,31 @@ def test_parts_and_more_of_a_passage_are_credited_to_it(
     foreign.invoke("Who bakes?", {"callbacks": [learner]})
     learner.flush()
     assert len(retriever.index.lessons()) == 2
+
+
+def test_a_parent_is_credited_to_what_was_found_in_it() -> None:
+    texts = ["The house stood for long.", "Ida Moss lit the lamp.", "Owls hunt voles at night."]
+    with HebbianRetriever.from_texts(texts, ids=["house", "lamp", "owls"], k=2) as retriever:
+        parents = [Document(f"Before it. {texts[0]} {texts[1]}"), Document(texts[2])]
+        shown = retriever | RunnableLambda(lambda found: parents)
+        with CitationLearner(retriever) as learner:
+            question = "Who lit the lamp?"
+            chain_of(shown, citing("lit the lamp.")).invoke(question, {"callbacks": [learner]})
+            learner.flush()
+        assert cited(retriever.index.lessons()) == [["lamp"]]
+
+
+def test_a_later_turn_has_the_actor_of_its_request(
+    retriever: HebbianRetriever, learner: CitationLearner
+) -> None:
+    turn: RunnableConfig = {"callbacks": [learner]}
+    turn["configurable"] = {"thread_id": "1", "user_id": "ann"}
+    chain_of(retriever, citing("was born")).invoke(QUESTION, turn)
+    given = {"context": format_documents(retriever.invoke(QUESTION)), "question": QUESTION}
+    (citation_prompt() | citing("built by")).invoke(given, turn)
+    learner.flush()
+    assert learner.counts == {"learned": 2}
+    assert {lesson.actor for lesson in retriever.index.lessons()} == {"ann"}
 
 
 def test_a_learner_that_hears_no_answer_says_so(

@@ -17,8 +17,9 @@ from llama_index.core.llms import ChatMessage, CompletionResponse
 from llama_index.core.llms.callbacks import llm_completion_callback
 from llama_index.core.memory import Memory
 from llama_index.core.query_engine import CitationQueryEngine, RetrieverQueryEngine
-from llama_index.core.retrievers import QueryFusionRetriever
-from llama_index.core.schema import TextNode
+from llama_index.core.retrievers import QueryFusionRetriever, RecursiveRetriever
+from llama_index.core.schema import IndexNode, TextNode
+from llama_index.core.tools import QueryEngineTool
 from llama_index.core.workflow import StartEvent, StopEvent, Workflow, step
 from llama_index.retrievers.hebbgraph import (
     CITATION_TEMPLATE,
@@ -28,6 +29,7 @@ from llama_index.retrievers.hebbgraph import (
     HebbianRetriever,
     citing_tool,
 )
+from llama_index.retrievers.hebbgraph.citing import QA_TEMPLATES, citing
 from llama_index_instrumentation.dispatcher import instrument_tags
 from llama_models import CORPUS, QUESTION, BareLLM, RuleLLM, ToolLLM, cite_moss, react
 
@@ -71,6 +73,18 @@ def test_an_engine_of_parts(index: HebbianGraphIndex, learner: CitationLearner) 
     )
     engine.query(QUESTION)
     lesson_of(learner, index)
+
+
+def test_a_parent_is_credited_to_what_was_found_in_it() -> None:
+    small = {"house": "Her house stood long.", "birth": "Moss was born in Tessel Bay."}
+    nodes = [IndexNode(id_=name, text=text, index_id="page") for name, text in small.items()]
+    page = TextNode(id_="page", text=f"On Ida Moss. {' '.join(small.values())}")
+    with HebbianRetriever.from_nodes(nodes) as retriever, CitationLearner(retriever) as learner:
+        recursive = RecursiveRetriever("", retriever_dict={"": retriever}, node_dict={"page": page})
+        options = citing({}, QA_TEMPLATES, apart=False)
+        RetrieverQueryEngine.from_args(recursive, RuleLLM(), **options).query("Where was she born?")
+        learner.flush()
+        assert [[*lesson.cited] for lesson in retriever.index.lessons()] == [["birth"]]
 
 
 def test_a_citation_strengthens_the_edges_of_its_path(
@@ -275,6 +289,14 @@ async def test_a_function_agent(index: HebbianGraphIndex, learner: CitationLearn
 
 async def test_a_react_agent(index: HebbianGraphIndex, learner: CitationLearner) -> None:
     tool = citing_tool(index.as_retriever(similarity_top_k=4))
+    await ReActAgent(tools=[tool], llm=RuleLLM(rule=react)).run(QUESTION)
+    lesson_of(learner, index)
+
+
+async def test_a_query_engine_may_be_a_tool(
+    engine: Any, index: HebbianGraphIndex, learner: CitationLearner
+) -> None:
+    tool = QueryEngineTool.from_defaults(engine, name="search", description="Answers questions.")
     await ReActAgent(tools=[tool], llm=RuleLLM(rule=react)).run(QUESTION)
     lesson_of(learner, index)
 

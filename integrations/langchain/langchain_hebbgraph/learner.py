@@ -21,9 +21,9 @@ from hebbgraph import HebbianIndex, Recall
 from hebbgraph.access import Actor, Fields, Namespaces, Tenant, actor_of
 from hebbgraph.citations import Learner, Outcome, Passage, Reply
 from hebbgraph.errors import ParameterError
-from langchain_hebbgraph.request import Recalled
+from langchain_hebbgraph.request import Recalled, current_fields
 
-__all__ = ["CitationLearner"]
+__all__ = ["CitationLearner", "put_last"]
 
 #: Runs that are followed at once, and conversations that are remembered.
 _RUNS, _CONVERSATIONS = 10_000, 1_000
@@ -36,13 +36,13 @@ class _Trace:
     """What happened below an outermost run: references, read once all has ended."""
 
     root: UUID
-    thread: Any
     names: list[str]
     recalls: list[Recalled] = field(default_factory=list)
     documents: deque[Document] = field(default_factory=lambda: deque(maxlen=200))
     replies: dict[UUID, list[Reply]] = field(default_factory=dict)
     runs: list[UUID] = field(default_factory=list)
     output: Any = None
+    fields: Fields = field(default_factory=dict)
     n_open: int = 0
     is_over: bool = False
 
@@ -158,9 +158,7 @@ class CitationLearner(Learner, BaseCallbackHandler):
         is_same = index is self._own or index._path == self._own._path != ":memory:"
         runs = [run for run in (run_id, parent_run_id) if run in self._trace_of]
         if runs and is_same:
-            trace = self._trace_of[runs[0]]
-            trace.recalls.append(recalled)
-            trace.thread = recalled.fields.get("thread_id", trace.thread)
+            self._trace_of[runs[0]].recalls.append(recalled)
 
     def on_chain_start(self, *args: Any, **run: Any) -> None:
         """Follow a run, and all below it; once closed, none that begins."""
@@ -173,6 +171,7 @@ class CitationLearner(Learner, BaseCallbackHandler):
         with self._tracing:
             if (trace := self._start(run)) is not None:
                 trace.n_open += 1
+                trace.fields = trace.fields or current_fields()
                 trace.replies[run["run_id"]] = [Reply(None, prompt) for prompt in args[1]]
 
     on_chat_model_start = on_llm_start
@@ -216,9 +215,8 @@ class CitationLearner(Learner, BaseCallbackHandler):
             if trace is None and self._closed:
                 return None
             if trace is None:
-                thread = (run.get("metadata") or {}).get("thread_id")
-                trace = _Trace(run_id, thread, [str(run_id)])
-                if (dropped := _put(self._traces, run_id, trace, _RUNS)) is not None:
+                trace = _Trace(run_id, [str(run_id)])
+                if (dropped := put_last(self._traces, run_id, trace, _RUNS)) is not None:
                     self._drop(dropped)
             trace.runs.append(run_id)
             self._trace_of[run_id] = trace
@@ -246,16 +244,16 @@ class CitationLearner(Learner, BaseCallbackHandler):
 
     def _read(self, trace: _Trace) -> None:
         recalls = [recalled.recall for recalled in trace.recalls]
-        if trace.thread is not None:  # a later turn may cite what this one found
-            known = self._earlier.get(str(trace.thread)) or deque(maxlen=8)
+        request = trace.recalls[0].fields if trace.recalls else trace.fields
+        if (thread := request.get("thread_id")) is not None:  # a later turn may cite these
+            known = self._earlier.get(str(thread)) or deque(maxlen=8)
             known.extend(recalls)
             recalls = recalls or list(known)
-            _put(self._earlier, str(trace.thread), known, _CONVERSATIONS)
+            put_last(self._earlier, str(thread), known, _CONVERSATIONS)
         made = [reply for replies in trace.replies.values() for reply in replies]
         passages = list(dict.fromkeys(_parts(trace.documents, recalls)))
         replies = [replace(reply, passages=passages) for reply in made]
         if replies and recalls:
-            request = trace.recalls[0].fields if trace.recalls else {}
             messages = trace.output.get("messages") if isinstance(trace.output, dict) else None
             output = messages[-1] if isinstance(messages, list) and messages else trace.output
             self._teach(recalls, replies, request, trace.names, {"output": output})
@@ -265,18 +263,18 @@ class CitationLearner(Learner, BaseCallbackHandler):
 
 
 def _parts(documents: Iterable[Document], recalls: Iterable[Recall]) -> Iterator[Passage]:
-    """Return other texts of hits: parts, as compressors make them, or more under the same id."""
+    """Return other texts of hits: parts, as compressors make them, or parents, best hits first."""
     texts = {hit.id: " ".join(hit.text.split()) for recall in recalls for hit in recall}
     for document in documents:
         part, own = " ".join(document.page_content.split()), document.id or ""
-        holders = [id_ for id_, text in texts.items() if part in text]
-        if own in holders or (own in texts and texts[own] in part):
+        holders = [id_ for id_, text in texts.items() if text and (part in text or text in part)]
+        if own in holders:
             holders = [own]
         if part and holders and part not in texts.values():
             yield Passage(holders[0], document.page_content)
 
 
-def _put(known: OrderedDict[Any, Any], key: Any, value: Any, most: int) -> Any:
+def put_last(known: OrderedDict[Any, Any], key: Any, value: Any, most: int) -> Any:
     """Put a value last; return the oldest one, and forget it, if there are too many."""
     known[key] = value
     known.move_to_end(key)

@@ -14,7 +14,7 @@ from langchain_core.runnables.config import ensure_config, merge_configs
 
 from hebbgraph.citations import CITATION_INSTRUCTION, NumberedPassages, Reply, read_answer
 from hebbgraph.errors import MissingExtraError
-from langchain_hebbgraph.learner import CitationLearner
+from langchain_hebbgraph.learner import CitationLearner, put_last
 from langchain_hebbgraph.prompts import numbered
 from langchain_hebbgraph.request import Recalled
 
@@ -131,9 +131,7 @@ class CitingMiddleware(AgentMiddleware):
             metadata = {"sources": sources, **message.response_metadata}
             response.result[at] = message.model_copy(update={"response_metadata": metadata})
             prompt = [request.system_message, *request.messages]
-            self._pending[message.id or ""] = (recalled, Reply(message, prompt))
-            if len(self._pending) > 1_000:
-                self._pending.popitem(last=False)
+            put_last(self._pending, message.id or "", (recalled, Reply(message, prompt)), 1_000)
         return response
 
 

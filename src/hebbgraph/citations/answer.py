@@ -32,11 +32,12 @@ _NAMING = ("sourceid", "source", "documentid", "citationid", "citation", "key", 
 _QUOTING = frozenset(("quote", "quotes", "quotation", "citedtext", "excerpt", "snippet", "text"))
 _ANSWERING = frozenset(("answer", "response", "text", "content", "output", "result"))
 # In messages:
-_NATIVE = frozenset(("citations", "annotations"))
+_NATIVE = frozenset(("citations", "annotations", "reference"))
 _ARGUMENTS = frozenset(("args", "arguments", "input", "toolkwargs", "parsed"))
 _REASONING = frozenset(("reasoning", "thinking", "redacted_thinking", "reasoning_content"))
-_IDS = frozenset(("source", "sourceid", "url", "id", "documentid", "documentids", "fileid"))
-_INDEXES = frozenset(("documentindex", "searchresultindex"))
+_IDS = frozenset("source sourceid url id documentid documentids fileid referenceids".split())
+#: Whether it counts search results; documents are counted apart.
+_INDEXES = {"documentindex": False, "searchresultindex": True}
 
 #: Around a model's reasoning; some prompts end with the opening tag.
 _THINK = "think|thinking|thought|reasoning|scratchpad"
@@ -215,10 +216,17 @@ class _Reader:
 
     def _read_text(self, text: str, *, opens: bool) -> None:
         """Read markers in a text, or JSON; ``opens``: the answer begins with it."""
-        if (fields := _json(text[:_LONGEST_ANSWER])) is not None:
+        text = text[:_LONGEST_ANSWER]
+        if (fields := _json(text)) is not None:
             self.read_fields(fields)
             return
-        text = _visible(text[:_LONGEST_ANSWER])
+        if "<" in text:
+            text = _THOUGHT_END.sub("\n", _THOUGHT.sub("\n", text))
+        pieces = text.split("```")  # an open block of code reaches to the end
+        for fields in map(_json, pieces[1::2]):
+            if fields and not _ANSWERING.isdisjoint(map(_folded, fields)):
+                self.read_fields(fields, opens=False)
+        text = _INLINE_CODE.sub(rf"{_CODE}\1{_CODE}", "\n".join(pieces[::2]))
         found = list(markers(text, self._known))
         denies_all, denied = self._denials.find(text, [span for span, _ in found])
         self.denies |= bool(denies_all or denied)
@@ -236,7 +244,7 @@ class _Reader:
         elif isinstance(value, list | tuple):
             for part in value:
                 self.read_message(part, name)
-        elif name in _NATIVE or _kind(value) == "citation":
+        elif name in _NATIVE or _kind(value) in ("citation", "reference"):
             self._read_native(value)
         elif isinstance(value, Mapping) and _kind(value) not in _REASONING:
             for field, part in value.items():
@@ -246,18 +254,18 @@ class _Reader:
 
     def _read_native(self, citation: Any) -> None:
         """Count the chunks of a native citation, unless its text contradicts its index."""
-        quoted, named, blocks = set[str](), dict[str, None](), self._shown.blocks
+        quoted, named, shown = set[str](), list[tuple[str, ...]](), self._shown
         for name, value in _leaves(citation):
             if name in ("citedtext", "quote"):
                 quoted.update(self._quoting(value))
-            elif name in _IDS and value in self._shown.ids:
-                named[value] = None
-            elif name in _INDEXES and isinstance(value, int) and 0 <= value < len(blocks):
-                named[blocks[value]] = None
-        if named:
-            self.cited.update((id_, None) for id_ in named if id_ and (not quoted or id_ in quoted))
-        elif len(quoted) == 1:
-            self.cited.update(dict.fromkeys(quoted))
+            elif name in _IDS and (id_ := shown.keys.get(str(value), value)) in shown.ids:
+                named.append((id_,))
+            elif name in _INDEXES and isinstance(value, int) and value >= 0:
+                same = [ids for kind, ids in shown.blocks if ("result" in kind) is _INDEXES[name]]
+                named += same[value : value + 1]
+        for ids in named or [tuple(quoted)]:
+            said = [id_ for id_ in ids if id_ in quoted] if quoted and named else ids
+            self.cited.update(dict.fromkeys(said if len(said) == 1 else ()))
 
     def _quoting(self, quote: Any) -> list[str]:
         """Return the shown chunks whose text has a quotation, whatever its white space."""
@@ -322,14 +330,6 @@ def _plain(value: Any) -> Any:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return dataclasses.asdict(value)
     return value
-
-
-def _visible(text: str) -> str:
-    """Replace reasoning, and code that is more than a marker."""
-    if "<" in text:
-        text = _THOUGHT_END.sub("\n", _THOUGHT.sub("\n", text))
-    outside = "\n".join(text.split("```")[::2])  # an open block reaches to the end
-    return _INLINE_CODE.sub(rf"{_CODE}\1{_CODE}", outside)
 
 
 def _json(text: str) -> Any:

@@ -110,13 +110,16 @@ def _words(text: str) -> set[str]:
     return set(re.findall(r"\w+", text.lower()))
 
 
-def read_replies(replies: Sequence[Reply], recalls: Sequence[Recall], denials: Denials) -> Outcome:
-    """Read what replies cite of the chunks of recalls."""
+def read_replies(
+    replies: Sequence[Reply], recalls: Sequence[Recall], denials: Denials, prompts: Sequence[Any]
+) -> Outcome:
+    """Read what replies cite of the chunks of recalls; an agent may repeat a tool's citations."""
     hits = {(hit.id, hit.text): hit for recall in recalls for hit in recall.hits}
     cited, shown, reason = dict[str, None](), dict[str, None](), Reason.NOTHING_CITED
     for reply in replies:
         candidates = [*hits.values(), *reply.passages]
         seen = reply.shown or shown_in(reply.prompt, candidates)
+        seen = seen if seen.ids else shown_in(prompts, candidates)
         reading = read_answer(reply.answer, seen, candidates, denials=denials)
         cited.update(dict.fromkeys(reading.cited))
         shown.update(dict.fromkeys(seen.ids))

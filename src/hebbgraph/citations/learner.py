@@ -146,7 +146,7 @@ class Learner(Closing):
             answers, outcomes = reached(calls, output), list[Outcome]()
             for index in indexes:  # no namespace knows the chunks of another
                 own = [recall for recall in made if recall.namespace == index.namespace]
-                outcome = read_replies(answers, own, self._denials)
+                outcome = read_replies(answers, own, self._denials, [c.prompt for c in calls])
                 lessons = [
                     index.reinforce(recall, cited=cited, shown=shown, **options)
                     for recall, cited, shown in credited(outcome.cited, outcome.shown, own)

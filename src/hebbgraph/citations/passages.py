@@ -13,10 +13,11 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count, islice
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, TypeAlias
 
 from pydantic import Field
 
+from hebbgraph.records import Chunk, Hit
 from hebbgraph.records.base import Record
 
 CITATION_INSTRUCTION = (
@@ -33,7 +34,7 @@ _MOST, _LONGEST_RANGE = 2_000, 50
 #: Keys in brackets, and behind "source".
 _MARKER = (
     r"[\[【](?P<inside>[^\[\]【】\n]{1,200})[\]】]"
-    r"|\b(?:sources?|documents?|passages?|references?)[ \t]{0,3}\#?[ \t]{0,3}"
+    r"|\b(?:sources?|documents?|passages?|references?)(?:[ _]id[:>])?[ \t]{0,3}\#?[ \t]{0,3}"
     r"(?P<labelled>[0-9]{1,6})\b(?![ \t]*%)"
 )
 _MARKERS = re.compile(_MARKER, re.IGNORECASE)
@@ -41,7 +42,7 @@ _OVERLAPPING = re.compile(f"(?={_MARKER})", re.IGNORECASE)
 #: Words between brackets that may stand before a key.
 _LABEL = re.compile(
     r"(?<![^\s,;|&])(?:and|sources?|docs?|documents?|refs?|references?|keys?|cit(?:ation|e)s?"
-    r"|chunks?|passages?)(?:\s*[:#]\s*|\s+)",
+    r"|chunks?|passages?|ids?)(?:\s*[:#]\s*|\s+|(?=[0-9]))",
     re.IGNORECASE,
 )
 _NUMBERS = re.compile(r"([0-9]{1,6})(?:[-–—]([0-9]{1,6}))?")
@@ -53,37 +54,37 @@ _COMPARED, _BEGINNING = 2_000, 64
 _SHORT = 32
 _MOST_PLACES = 8
 
-_WORD = r"(?:source|document|doc|passage|chunk|context|reference|result)"
-#: ``[1]``, ``<document index="1">``, ``Source 1:``
+_WORD = r"(?:source|document|doc|passage|chunk|context|reference|result|excerpt|snippet|citation)"
+#: ``[1]``, ``<document index="1">``, ``<passage_1>``, ``Source 1:``, ``Source: [1]``
 _HEAD = re.compile(
     rf"[\[【](?:{_WORD}s?[ \t]*[:#]?[ \t]*)?\^?([^\[\]【】\s,;|&]{{1,64}})[\]】]"
     rf"|<{_WORD}\b[^<>\n]{{0,200}}?\b(?:id|index|key|number|n)=[\"']?([^\"'<>\s]{{1,64}})"
     r"[\"']?[^<>\n]{0,200}>"
-    rf"|{_WORD} ?#?[\[(]?([0-9]{{1,6}})\b[\])]?",
+    rf"|<{_WORD}[_-]?([0-9]{{1,6}})>|{_WORD} ?#?(?:: ?(?=\[))?[\[(]?([0-9]{{1,6}})\b[\])]?",
+    re.IGNORECASE,
+)
+#: Where no text has one of these: ``Source ID: 1``, ``{"id": 1, "text": "``, ``1.``, ``(1)``
+_LIST_HEAD = re.compile(
+    rf"(?:{_WORD}[ _-]?)?(?:id|index|key|number)[\"']? ?: ?[\"'\[]?([\w-]{{1,64}})(?![\w.-])"
+    r"|\(?([0-9]{1,3})[.):]",
     re.IGNORECASE,
 )
 #: Lines that may stand between a key and a text: elements, addresses and metadata.
 _BETWEEN = re.compile(
     r"\s*(?:</?[a-z_]{1,30}>|<([a-z_]{1,30})>[^<]{0,300}</\1>|https?://\S{1,300})\s*"
-    r"|[^\W\d][\w .-]{0,60}: \S.*",
+    r"|\s*[\"']?[^\W\d][\w .-]{0,60}[\"']?:(?: .*)?",
     re.IGNORECASE,
+)
+#: Before a key, and between it and a text on its line: ``] Content: "``
+_MARKS = " \t>*#=\"'“«{-"
+_TAIL = re.compile(
+    rf"[:.)\],–{_MARKS}]*(?:[\w ]*(?:content|text|snippet|excerpt|passage)s?[\"']?: ?[\"'“«]?)?"
 )
 #: Characters and lines before a text in which its key is looked for.
 _BEFORE, _MOST_LINES = 2_048, 16
 
 #: Types of native content blocks that show a passage.
 _NATIVE = frozenset(("document", "search_result", "citable", "text-plain"))
-
-
-class PassageLike(Protocol):
-    """A :class:`Passage`, a :class:`~hebbgraph.Hit` or a :class:`~hebbgraph.Chunk`."""
-
-    @property
-    def id(self) -> str: ...
-    @property
-    def text(self) -> str: ...
-    @property
-    def title(self) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +100,9 @@ class Passage:
     title: str = ""
 
 
+PassageLike: TypeAlias = Passage | Hit | Chunk
+
+
 class Shown(Record):
     """What a prompt showed: which key stands for which chunk. Small, and can be kept and sent.
 
@@ -110,14 +114,14 @@ class Shown(Record):
         All chunks that the prompt shows, with a key or without.
     ambiguous : tuple of str
         Keys that also occur within a passage's text, or before two passages. They count for none.
-    blocks : tuple of str
-        The chunk of each native document or search result, by index; empty for those of others.
+    blocks : tuple of (str, tuple of str)
+        Of each native document or search result, its type and its chunks.
     """
 
     keys: dict[str, str] = Field(default_factory=dict)
     ids: tuple[str, ...] = ()
     ambiguous: tuple[str, ...] = ()
-    blocks: tuple[str, ...] = ()
+    blocks: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
 class NumberedPassages(NamedTuple):
@@ -240,15 +244,16 @@ def shown_in(prompt: Any, passages: Iterable[PassageLike]) -> Shown:
     candidates = [passage for passage in passages if passage.text.strip()]
     text, blocks = read_prompt(prompt)
     owners, visible = dict[str, dict[str, None]](), dict[str, None]()
-    for start, end, id_ in _places(text, candidates):
-        key = _key_before(text, start)
+    places = _places(text, candidates)
+    read = ([_key_before(text, at[0], head) for at in places] for head in (_HEAD, _LIST_HEAD))
+    keys = next(filter(any, read), [None] * len(places))
+    for key, (start, end, id_) in zip(keys, places, strict=True):
         if key is not None:
             owners.setdefault(key, {})[id_] = None
         if key is not None or end - start >= _SHORT:
             visible[id_] = None
-    natives = tuple(_owner(*block, candidates) for block in blocks)
-    visible.update(dict.fromkeys(natives))
-    visible.pop("", None)
+    natives = tuple((kind, _owners(name, parts, candidates)) for kind, name, parts in blocks)
+    visible.update((id_, None) for _, ids in natives for id_ in ids)
     texts = [f"{p.title}\n{p.text}" for p in candidates if p.id in visible or not p.id]
     copied = {name for text in texts for _, names in markers(text, owners) for name in names}
     ambiguous = tuple(key for key, ids in owners.items() if len(ids) > 1 or key in copied)
@@ -288,28 +293,31 @@ def _spans(prompt: str, text: str) -> list[tuple[int, int]]:
     return []
 
 
-def _key_before(prompt: str, start: int) -> str | None:
+def _key_before(prompt: str, start: int, head: re.Pattern[str]) -> str | None:
     """Return the key at the start of a text's line, or of a line before."""
     line, *above = prompt[max(0, start - _BEFORE) : start].split("\n")[::-1]
-    if line.strip() and not _BETWEEN.fullmatch(line):
-        return _key_at_start(line, same_line=True)
+    line = re.split(r"\{[\"']", line)[-1]  # JSON
+    if line.strip(_MARKS):
+        key = _key_at_start(line, head, ends=True)
+        if key is not None or not _BETWEEN.fullmatch(line):
+            return key
     if above and not above[0].strip():
         # An empty line stands between metadata and a text, but not between a key and a text.
         above = above[1:]
-        if not above or not _BETWEEN.fullmatch(above[0]) or _key_at_start(above[0]):
+        if not above or not _BETWEEN.fullmatch(above[0]) or _key_at_start(above[0], head):
             return None
     for line in above[:_MOST_LINES]:
-        key = _key_at_start(line)
+        key = _key_at_start(line, head, ends=head is _LIST_HEAD)
         if key is not None or not _BETWEEN.fullmatch(line):
             return key
     return None
 
 
-def _key_at_start(line: str, *, same_line: bool = False) -> str | None:
-    """Return the key at the start of a line; on the text's own line, nothing may follow it."""
-    rest = line.lstrip(" \t>*#-\"'")
-    match = _HEAD.match(rest)
-    if match is None or (same_line and rest[match.end() :].strip(" \t*:.)–-")):
+def _key_at_start(line: str, head: re.Pattern[str], *, ends: bool = False) -> str | None:
+    """Return the key at the start of a line; ``ends``: nothing may follow it there."""
+    rest = line.lstrip(_MARKS)
+    match = head.match(rest)
+    if match is None or (ends and not _TAIL.fullmatch(rest, match.end())):
         return None
     return match[match.lastindex or 0]
 
@@ -317,23 +325,25 @@ def _key_at_start(line: str, *, same_line: bool = False) -> str | None:
 # -- prompts ------------------------------------------------------------------------------
 
 
-def read_prompt(prompt: Any) -> tuple[str, list[tuple[str, str]]]:
-    """Return the text of a prompt, and source and text of its native blocks."""
-    texts, blocks = list[str](), list[tuple[str, str]]()
+def read_prompt(prompt: Any) -> tuple[str, list[tuple[str, str, list[str]]]]:
+    """Return the text of a prompt; of its native blocks kind, source and texts."""
+    texts, blocks = list[str](), list[tuple[str, str, list[str]]]()
 
     def read(value: Any, into: list[str]) -> None:
         inner = _field(value, "document", "searchResult")  # as Bedrock has it
+        kind = str(_field(value, "type", "block_type"))
         if isinstance(value, str):
             into.append(value)
         elif isinstance(value, list | tuple):
             for part in value:
                 read(part, into)
-        elif isinstance(inner, Mapping) or str(_field(value, "type", "block_type")) in _NATIVE:
+        elif isinstance(inner, Mapping) or kind in _NATIVE:
+            kind = "search_result" if _field(value, "searchResult") else kind
             value = inner or value
             source, parts = _field(value, "source"), list[str]()
             name = source if isinstance(source, str) else ""
             read([_field(value, "content", "text"), None if name else source], parts)
-            blocks.append((name, "\n".join(parts).strip()))
+            blocks.append((kind, name, parts))
         elif value is not None:  # a prompt, a message, or a block of one
             read(_field(value, "messages", "blocks", "content", "text", "data"), into)
 
@@ -350,9 +360,10 @@ def _field(value: Any, *names: str) -> Any:
     return None
 
 
-def _owner(source: str, text: str, passages: Sequence[PassageLike]) -> str:
-    """Return the chunk that a native block shows, or an empty str."""
-    same = [p.id for p in passages if source == p.id or text == p.text.strip()]
+def _owners(source: str, parts: Sequence[str], passages: Sequence[PassageLike]) -> tuple[str, ...]:
+    """Return the chunks that a native block shows: by source or whole texts, or by beginnings."""
+    whole, text = {part.strip() for part in parts}, "\n".join(parts)
+    owners = [p.id for p in passages if source == p.id or p.text.strip() in whole]
     starts = ((p.id, p.text.strip()[:_BEGINNING]) for p in passages)
     begun = [id_ for id_, start in starts if len(start) >= _SHORT and start in text]
-    return next(iter([*same, *begun]), "")
+    return tuple(dict.fromkeys(filter(None, owners or begun)))

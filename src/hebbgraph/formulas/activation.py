@@ -90,15 +90,10 @@ class Activation:
         best = highest(self.scores.round(DECIMALS), k)
         return self.chunks[best].astype(np.int64), self.scores[best].astype(np.float64)
 
-    def score_of(self, chunk: int) -> float:
-        """Return the score of a chunk, 0 if it was not reached."""
+    def at(self, chunk: int, values: FloatArray) -> float:
+        """Return a chunk's value of ``scores`` or ``arrived``; 0 if it was not reached."""
         at = place_in(self.chunks, chunk)
-        return 0.0 if at is None else float(self.scores[at])
-
-    def arrived_at(self, chunk: int) -> float | None:
-        """Return the part of a chunk's score that arrived over the graph; None if none did."""
-        at = place_in(self.chunks, chunk)
-        return None if at is None else float(self.arrived[at]) or None
+        return 0.0 if at is None else float(values[at])
 
     def active_tags(self, n: int) -> tuple[IntArray, FloatArray]:
         """Return the n tags, and all equal to the last, that the first chunks pass most mass to."""

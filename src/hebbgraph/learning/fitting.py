@@ -71,8 +71,9 @@ def _prior(session: Session) -> float:
 def fit_if_due(database: Database, *, quorum: int, anew: bool = False) -> None:
     """Fit when the number of lessons has doubled, or ``anew`` after some were forgotten."""
     with database.read() as session:
-        n, fitted = _powers(session)
-        if n == fitted and not (anew and n):
+        n_lessons = int(session.meta.get("lessons", "0"))
+        n = 1 << (n_lessons.bit_length() - 1) if n_lessons >= _FEWEST else 0
+        if n == (read_json(session, "trust") or {"n": 0})["n"] and not (anew and n):
             return
         ids = _first(session, n)
         trust = _fitted(session, _drawn(session, ids), quorum)
@@ -102,13 +103,6 @@ def evaluate(database: Database, *, quorum: int) -> Evaluation:
         better=int((taught > plain).sum()),
         worse=int((taught < plain).sum()),
     )
-
-
-def _powers(session: Session) -> tuple[int, int]:
-    """Return how many lessons to fit to, 0 for too few, and to how many was fitted."""
-    n = int(session.meta.get("lessons", "0"))
-    power = 1 << (n.bit_length() - 1) if n >= _FEWEST else 0
-    return power, (read_json(session, "trust") or {"n": 0})["n"]
 
 
 def _first(session: Session, n: int) -> list[str]:

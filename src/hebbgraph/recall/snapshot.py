@@ -153,10 +153,7 @@ class Snapshot:
         sql = "SELECT row, tags FROM $held WHERE row = ANY(?)"
         lists.update((row, unpack_tags(data)) for row, data in self.session.rows(sql, chunks))
         tags, roles = (np.concatenate(column) for column in zip(*lists.values(), strict=True))
-        table = [
-            (term.df if term.kind == TermKind.TAG else 0, is_incidental)
-            for term, is_incidental in self._info(tags)
-        ]
+        table = [(t.df if t.kind == TermKind.TAG else 0, plain) for t, plain in self._info(tags)]
         is_title = roles == int(Role.TITLE)
         df, incidental = np.array(table, np.int64).reshape(-1, 2).T.copy()
         ids, is_tag = tags.astype(np.int64), is_title | (incidental == 0)

@@ -88,7 +88,7 @@ def compounds(text: str) -> list[Compound]:
     found = list(chain.from_iterable(map(_of_word.__getitem__, _UNUSUAL(_CUT.sub("-", text)))))
     for match in _UNIT.finditer(text):
         between, unit = match.groups()
-        if unit in _ORDINALS or (between and unit in stop_words() - {"am"}):
+        if unit in _ORDINALS or (between and unit != "am" and unit in stop_words()):
             continue
         number = fold(match[0][: match.start(1) - match.start()]).replace(",", ".")
         found.append(Compound(number + fold(unit), _parts([number, fold(unit)])))

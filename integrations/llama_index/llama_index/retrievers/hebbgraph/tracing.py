@@ -243,7 +243,7 @@ def _output_of(result: Any) -> Any:
 
 
 def passages_of(sources: Iterable[BaseNode], recalls: Sequence[Recall]) -> list[Passage]:
-    """Return other texts under which chunks were shown: parts, windows, with metadata."""
+    """Return other texts under which chunks were shown: parts, parents, windows, with metadata."""
     hits = [hit for recall in recalls for hit in recall.hits]
     by_node = {node_id_of(hit): hit for hit in hits}
     squashed = [(" ".join(hit.text.split()), hit) for hit in hits]
@@ -251,7 +251,7 @@ def passages_of(sources: Iterable[BaseNode], recalls: Sequence[Recall]) -> list[
     for node in sources:
         text = _HEAD.sub("", text_of(node), count=1).strip()
         part = " ".join(text.split())
-        holders = (hit for whole, hit in squashed if part in whole)
+        holders = (hit for whole, hit in squashed if part in whole or (whole and whole in part))
         hit = by_node.get(node.node_id) or next(holders, None)
         if part and hit is not None and text != hit.text.strip():
             passages[hit.id, text] = Passage(hit.id, text)
