@@ -182,9 +182,8 @@ def statistics(session: Session) -> dict[str, JsonValue]:
     terms = {kind: (n, int(held)) for kind, n, held in session.rows(sql)}
     tags, holders = terms.get(TermKind.TAG, (0, 0))
     documents = session.rows("SELECT count(DISTINCT document_id) FROM $chunk")[0][0]
-    sql = "SELECT key, df FROM $term WHERE kind = ? AND key >= ? AND key < ? AND df > 0"
+    sql = "SELECT key, df FROM $term WHERE kind = ? AND key BETWEEN ? AND ? ORDER BY df DESC"
     labels = session.rows(sql, int(TermKind.WORD), label(""), label("~"))  # all but English
-    labels.sort(key=lambda found: -found[1])
     return {
         "chunks": counts.chunks,
         "documents": documents,
@@ -194,7 +193,7 @@ def statistics(session: Session) -> dict[str, JsonValue]:
         "tags_per_chunk": round(holders / max(counts.chunks, 1), 2),
         "words_per_chunk": round(counts.mean_length, 2),
         "vectors": counts.vectors,
-        "languages": {key.removeprefix(label("")): df for key, df in labels},
+        "languages": {key.removeprefix(label("")): df for key, df in labels if df},
         "embedder": read_json(session, "embedder"),
         "lessons": int(session.meta.get("lessons", 0)),
         "trust": read_json(session, "trust"),

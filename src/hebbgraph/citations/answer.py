@@ -35,7 +35,9 @@ _ANSWERING = frozenset(("answer", "response", "text", "content", "output", "resu
 _NATIVE = frozenset(("citations", "annotations", "reference"))
 _ARGUMENTS = frozenset(("args", "arguments", "input", "toolkwargs", "parsed"))
 _REASONING = frozenset(("reasoning", "thinking", "redacted_thinking", "reasoning_content"))
-_IDS = frozenset(["source", "sourceid", "url", "id", "documentid", "documentids", "fileid", "referenceids"])
+_IDS = frozenset(
+    ("source", "sourceid", "url", "id", "documentid", "documentids", "fileid", "referenceids")
+)
 #: Whether it counts search results; documents are counted apart.
 _INDEXES = {"documentindex": False, "searchresultindex": True}
 

@@ -100,8 +100,7 @@ class Cache:
         held, wanted = self.tables[table], list(keys)
         with suppress(KeyError):  # mostly all is known
             return {key: held[key] for key in wanted}
-        found = read([key for key in wanted if key not in held])
-        held.update(found)
+        held.update(found := read([key for key in wanted if key not in held]))
         self.size += sum(map(size, found.values())) if callable(size) else size * len(found)
         return {key: held[key] for key in wanted}
 
