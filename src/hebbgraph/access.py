@@ -28,8 +28,8 @@ from hebbgraph.settings import Settings
 
 #: The field of a request that names its actor.
 USER = "user_id"
-#: Fields of a request that narrow a search; any other ``hebbgraph_…`` is a mistake.
-_SEARCH = [f"hebbgraph_{name}" for name in ("k", "filter", "filters", "score_threshold")]
+#: Fields of a request; any other ``hebbgraph_…`` is a mistake. ``namespace_by`` may read the last.
+_KNOWN = [f"hebbgraph_{n}" for n in ("k", "filter", "filters", "score_threshold", "namespace")]
 Fields: TypeAlias = Mapping[str, Any]
 Actor: TypeAlias = str | Callable[[Fields], str | None] | None
 
@@ -49,8 +49,8 @@ def fields_of(context: object, configuration: Fields) -> dict[str, Any]:
     named = context if isinstance(context, Mapping) else getattr(context, "__dict__", {})
     fields = {name: value for name, value in configuration.items() if not name.startswith("__")}
     fields |= {name: value for name, value in named.items() if value is not None}
-    if wrong := [n for n in fields if str(n).startswith("hebbgraph_") and n not in _SEARCH]:
-        raise ParameterError(f"a request has no field {wrong[0]!r:.80}; there are {_SEARCH}")
+    if wrong := [n for n in fields if str(n).startswith("hebbgraph_") and n not in _KNOWN]:
+        raise ParameterError(f"a request has no field {wrong[0]!r:.80}; there are {_KNOWN}")
     return fields
 
 

@@ -238,7 +238,7 @@ def test_the_application_chooses_the_namespace(tmp_path: Path) -> None:
         ):
             assert ids(retriever, "diary") == []
         assert "nobody" not in retriever.index.namespaces()
-    other = {"namespace": "anna"}
+    other = {"namespace": "anna", "hebbgraph_namespace": "anna"}
     with HebbianRetriever(path=tmp_path, namespace="ben") as bound, instrument_tags(other):
         assert ids(bound, "diary") == ["ben"]
 
