@@ -246,6 +246,7 @@ def test_a_filter_has_a_bounded_number_of_conditions(where: dict[str, Any]) -> N
         assert index.recall(
             "Moss", where={"crew": {"$in": [f"c{n}" for n in range(501)] + ["ann"]}}
         )
+        assert index.recall("Moss", where={"$and": [{"year": {"$ne": n}} for n in range(500)]})
 
 
 def test_an_empty_condition_is_refused_and_lets_nothing_through() -> None:

@@ -140,11 +140,11 @@ class _Evaluation:
         return passing
 
     def _condition(self, field: str, name: str, operand: Any) -> Rows:
+        if name in _NEGATED:
+            return ~self._condition(field, _NEGATED[name], operand)
         self._n_conditions += 1
         if self._n_conditions > _MOST_CONDITIONS:
             raise FilterError(f"a filter has at most {_MOST_CONDITIONS} conditions; use $in")
-        if name in _NEGATED:
-            return ~self._condition(field, _NEGATED[name], operand)
         if name == "$eq":
             return self._equal(field, [operand])
         if name in ("$in", "$any"):

@@ -78,6 +78,7 @@ def test_long_words_are_cut():
         ("Häuser Katzen", "german", ["haus", "kats"]),
         ("книги о войне", "english", ["книг", "о", "войн"]),
         ("книги", "none", ["книги"]),
+        ("הספרים", "none", ["הספרים"]),
         ("книги running", "russian", ["книг", "run"]),
         ("المدرسة", "english", ["مدرس"]),
         ("लड़कियाँ", "english", ["लड़क"]),

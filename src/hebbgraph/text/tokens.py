@@ -216,12 +216,12 @@ class _Terms:
     def _stem(self, word: str) -> str:
         code = ord(word[0])
         script = next((name for low, high, name in _SCRIPTS if low <= code <= high), "")
-        # Vowel signs of Devanagari are marks, for which isalpha() is False.
-        if "א" <= word[0] <= "ת":
+        if "א" <= word[0] <= "ת" and self._stemmers:
             word = word.translate(_FINAL_LETTERS).replace("יי", "י")
             return _HEBREW_PREFIX.sub("", _HEBREW_ENDING.sub("", word))
         if script == "arabic" and word.startswith("ال"):  # or the stemmer keeps "ه" for "ة"
             word = re.sub("ه$", "ة", word)
+        # Vowel signs of Devanagari are marks, for which isalpha() is False.
         if script in self._stemmers and (word.isalpha() or script == "hindi"):
             with self._lock:
                 stem: str = self._stemmers[script].stemWord(word) or word
@@ -257,10 +257,10 @@ def lexical_terms(tokens: list[str], language: str = "english") -> list[str]:
     """Turn tokens into the terms of word search.
 
     Words are stemmed with the Snowball stemmer of their script: Latin by ``language`` (``"none"``
-    for no stemming at all), Cyrillic as Russian, Arabic, Devanagari as Hindi, Greek. A code yields
-    itself without hyphens, and its parts. A run of characters of an unspaced script yields its
-    overlapping bigrams, as does a Korean word without its endings; a single character stays as it
-    is.
+    for no stemming at all), Cyrillic as Russian, Arabic, Devanagari as Hindi, Greek; Hebrew loses
+    prefixes and endings. A code yields itself without hyphens, and its parts. A run of characters
+    of an unspaced script yields its overlapping bigrams, as does a Korean word without its endings;
+    a single character stays as it is.
 
     If ``p`` occurs contiguously in ``t``, and ``p`` neither begins nor ends with a lone unspaced
     character, then ``lexical_terms(p)`` occurs contiguously in ``lexical_terms(t)``.
