@@ -86,6 +86,21 @@ def test_the_instruction_holds_no_example() -> None:
     assert not key_numbers(CITATION_INSTRUCTION)
 
 
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "1.\nRoom\n2. {}\n\n2.\nRoom\n1. {}\n\n3.\nRoom\n5. {}",  # numbers of the texts' own
+        "Source ID: 1\nChunk ID: 3\n{}\n\nSource ID: 2\nChunk ID: 2\n{}\n\nChunk ID: 1\n{}",
+        "[1]\n(3) {}\n\n[2]\n(2) {}\n\n[3]\n(1) {}",
+        "{}\nSource ID: 1\n{}\nSource ID: 2\n{}\nSource ID: 3",  # below the texts
+    ],
+)
+def test_numbers_that_do_not_list_the_texts_are_no_keys(prompt: str) -> None:
+    texts = ("The mill opens in April.", "The fee is twelve crowns.", "The bees are here.")
+    passages = [Passage(name, text) for name, text in zip("abc", texts, strict=True)]
+    assert shown_in(prompt.format(*texts), passages).keys == {}
+
+
 texts = st.lists(
     st.sampled_from(
         ["source 1", "[1]", "`", "```\n", "<think>", "</think>", "[2", "]", ". ²", "a "]

@@ -63,7 +63,7 @@ _HEAD = re.compile(
     rf"|<{_WORD}[_-]?([0-9]{{1,6}})>|{_WORD} ?#?(?:: ?(?=\[))?[\[(]?([0-9]{{1,6}})\b[\])]?",
     re.IGNORECASE,
 )
-#: Where no text has one of these: ``Source ID: 1``, ``{"id": 1, "text": "``, ``1.``, ``(1)``
+#: Where no text has one of these, and all have: ``Source ID: 1``, ``{"id": 1, "text": "``, ``1.``
 _LIST_HEAD = re.compile(
     rf"(?:{_WORD}[ _-]?)?(?:id|index|key|number)[\"']? ?: ?[\"'\[]?([\w-]{{1,64}})(?![\w.-])"
     r"|\(?([0-9]{1,3})[.):]",
@@ -245,8 +245,11 @@ def shown_in(prompt: Any, passages: Iterable[PassageLike]) -> Shown:
     text, blocks = read_prompt(prompt)
     owners, visible = dict[str, dict[str, None]](), dict[str, None]()
     places = _places(text, candidates)
-    read = ([_key_before(text, at[0], head) for at in places] for head in (_HEAD, _LIST_HEAD))
-    keys = next(filter(any, read), [None] * len(places))
+    keys = [_key_before(text, start, _HEAD) for start, *_ in places]
+    if not any(keys):  # numbers of a list, if it lists all these texts, in its order
+        listed = [_key_before(text, start, _LIST_HEAD) or "" for start, *_ in places]
+        numbers = [int(key) for key in listed if key.isdecimal() and len(key) < 4]
+        keys = [*listed] if all(listed) and numbers == sorted(numbers) else keys
     for key, (start, end, id_) in zip(keys, places, strict=True):
         if key is not None:
             owners.setdefault(key, {})[id_] = None

@@ -74,9 +74,8 @@ def make_hits(request: Request, ranking: Ranking, min_score: float | None) -> tu
         request.snapshot.session, {row for kind, row in nodes if kind == "chunk"} | paths.keys()
     )
     keys = request.snapshot.keys(tag for kind, tag in nodes if kind == "tag")
-    rows = np.array(list(scores), np.int64)
     typed = spelled(request)
-    holds = request.question.search.holds(list(typed), rows)
+    holds = request.question.search.holds(list(typed), np.array(list(scores), np.int64))
     hits = []
     for at, (row, score) in enumerate(scores.items()):
         if (chunk := chunks.get(row)) is None:

@@ -139,9 +139,7 @@ class Snapshot:
         if not listed:
             nothing = np.zeros(0, np.bool_)
             return _NO_ROWS, _NO_ROWS, nothing, _NO_ROWS, nothing
-        known = self.cache.known(
-            "rows", listed, self._load_rows, lambda row: 600 + 34 * len(row.tags)
-        )
+        known = self.cache.known("rows", listed, self._load_rows, 1200)
         rows = [known[row] for row in listed]
         owner = np.repeat(np.arange(len(rows)), [len(row.tags) for row in rows])
         tags, is_title, df, is_tag = (np.concatenate(c) for c in zip(*rows, strict=True))
