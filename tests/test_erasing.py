@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,6 +14,7 @@ from ships import CORPUS, ByNumber
 
 import hebbgraph.store.vectors
 from hebbgraph import HebbianIndex, Ranking, Request, Settings
+from hebbgraph.store.vectors import VectorCache
 
 _SECRET = {
     "id": "secret-zorvane",
@@ -200,3 +202,72 @@ def test_file_of_vectors_of_a_killed_reader_is_removed(
         index.recall("rope")
         index.delete(_SECRET["id"])
         assert _traces(tmp_path) == []
+
+
+@pytest.mark.parametrize("others", [60, 0])
+def test_asking_again_ends_what_a_killed_process_began(
+    tmp_path: Path, others: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It deleted, and died before the file of vectors was overwritten."""
+    monkeypatch.setattr(hebbgraph.store.vectors, "_FEW", 0)
+    with _open(tmp_path) as index:
+        index.add([_SECRET, *(f"rope number {n}" for n in range(others))])
+        index.recall("rope 5")
+    child = os.fork()
+    if not child:
+        monkeypatch.setattr(VectorCache, "erase", lambda *_: os._exit(9))
+        with _open(tmp_path) as index:
+            index.delete(_SECRET["id"])
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] >> 8 == 9
+    assert [name.rpartition(".")[2] for name, _ in _traces(tmp_path)] == ["vectors"]
+    with _open(tmp_path) as index:
+        assert index.delete(_SECRET["id"]).erased
+        assert _traces(tmp_path) == []
+        assert index.doctor() == []
+
+
+def test_kept_recalls_hold_no_title_and_no_tag_of_what_was_deleted(tmp_path: Path) -> None:
+    """What they teach later is the same."""
+    with HebbianIndex.open(tmp_path / "index") as index:
+        index.add([_SECRET, "Quillobert Zandt lived at Tessel Bay.", "Tessel Bay is cold."])
+        recall = index.recall("Who lived at Tessel Bay?")
+        assert recall.active
+        index.keep(recall)
+        index.keep(index.kept(recall.id)[0], answer="again")
+        taught = []
+        for known in (recall, index.kept(recall.id)[0]):
+            id_ = index.reinforce(known, cited=[recall[0].id]).id
+            index.export_lessons(tmp_path / "lessons")
+            taught.append((tmp_path / "lessons").read_text().partition('"path"')[2])
+            index.forget(id_)
+        assert taught[0] == taught[1]
+        index.delete([chunk.id for chunk in recall if "Zandt" in chunk.title + chunk.text])
+        kept = {_SECRET["id"].partition("-")[2].encode(), _SECRET["document_id"][4:].encode()}
+        assert {trace for _, trace in _traces(tmp_path / "index")} <= kept
+
+
+def test_a_backup_holds_nothing_deleted(tmp_path: Path) -> None:
+    """SQLite leaves copies of rows where it moves them: about one deleted chunk in 200 has one."""
+    rng = random.Random(1)
+
+    def chunk(n: int) -> dict[str, str]:
+        words = " ".join(f"w{rng.randrange(500)}" for _ in range(rng.choice([10, 50, 100])))
+        return {"id": f"c{n}", "title": f"Secret{n} Zandt", "text": f"secret{n}. {words}"}
+
+    def traces(path: Path) -> set[bytes]:
+        data = b"".join(file.read_bytes().lower() for file in path.parent.glob(path.name + "*"))
+        return {b"secret%d" % n for n in gone if b"secret%d" % n in data}
+
+    with HebbianIndex.open(tmp_path / "index") as index:
+        index.add(chunk(n) for n in range(1000, 1600))
+        gone = rng.sample(range(1000, 1600), 400)
+        index.delete([f"c{n}" for n in gone])
+        assert traces(tmp_path / "index" / "default.sqlite3")
+        index.backup(tmp_path / "copy.sqlite3")
+    assert traces(tmp_path / "copy.sqlite3") == set()
+    (tmp_path / "copy.sqlite3").replace(tmp_path / "index" / "default.sqlite3")
+    with HebbianIndex.open(tmp_path / "index") as index:
+        assert len(index.ids()) == 200
+        assert index.doctor() == []
+    assert traces(tmp_path / "index" / "default.sqlite3") == set()

@@ -16,6 +16,7 @@ from edges import edges
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import hebbgraph.learning.fitting
 from hebbgraph import HebbianIndex, Settings
 from hebbgraph.errors import LessonError, NotFoundError, ParameterError
 from hebbgraph.formulas.fitting import KINDS
@@ -234,6 +235,23 @@ def test_repeating_oneself_convinces_hardly() -> None:
     once = beliefs([Statement("eve", frozenset(["x"]), frozenset())])["x"].cited
     often = [Statement("eve", frozenset(["x"]), frozenset()) for _ in range(10)]
     assert once < beliefs(often)["x"].cited < 3 * once
+
+
+@pytest.mark.parametrize("actor", ["eve", None])
+def test_nobody_outvotes_others_by_repetition(actor: str | None) -> None:
+    """Neither as one actor nor as nobody; if nobody is named, repetition is all that there is."""
+
+    def says(actor: str | None, cited: str, rejected: str) -> Statement:
+        return Statement(actor, frozenset([cited]), frozenset([rejected]))
+
+    lies = [says(actor, "wrong", "right") for _ in range(100)]
+    found = beliefs([says(name, "right", "wrong") for name in "abc"] + lies)
+    assert found["right"].answers > 0.9
+    assert found["wrong"].answers < -0.9
+    found = beliefs(
+        [says(None, "right", "wrong") for _ in range(10)] + [says(None, "wrong", "right")]
+    )
+    assert found["right"].answers > 0.9
 
 
 def test_the_last_word_of_an_actor_counts() -> None:
@@ -575,3 +593,24 @@ def test_who_cites_nearly_everything_strengthens_little(index: HebbianIndex) -> 
     index.reinforce(recall, cited=[recall[0].id])
     strong = max(hit.score - hit.untaught for hit in index.recall("heavy rain for owls and voles"))
     assert strong > 2 * weak
+
+
+def test_forgetting_again_ends_what_was_interrupted(
+    index: HebbianIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C may arrive when the lessons are gone, and trust is not yet fitted anew."""
+    for at in range(40):
+        recall = index.recall(f"{QUESTIONS[at % 4]} In year {at // 4}?", k=8)
+        index.reinforce(recall, cited=[f"c{at % 5}"], actor=("ann", "eve")[at % 10 == 0])
+    fitted = hebbgraph.learning.fitting._fitted
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(hebbgraph.learning.fitting, "_fitted", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        index.forget(actor="eve")
+    assert index.stats()["trust"] is None
+    monkeypatch.setattr(hebbgraph.learning.fitting, "_fitted", fitted)
+    assert index.forget(actor="eve") == 0
+    assert index.stats()["trust"]["n"] == 32

@@ -12,6 +12,7 @@ import shutil
 import signal
 import threading
 import time
+import tracemalloc
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -27,7 +28,7 @@ import hebbgraph.ingest.loading
 import hebbgraph.store.database
 import hebbgraph.store.vectors
 from hebbgraph import HebbianIndex, Ranking, Request, Settings
-from hebbgraph.errors import StorageError
+from hebbgraph.errors import ClosedIndexError, StorageError
 
 
 def _in_child(do: Callable[[], object], seconds: float = 60.0) -> None:
@@ -333,3 +334,48 @@ def test_a_file_that_was_removed_or_replaced_takes_no_writes(tmp_path: Path) -> 
             index.add(["Into the void."])
     with HebbianIndex.open(tmp_path / "index") as index:
         assert index.ids() == []
+
+
+@pytest.mark.parametrize("place", ["index", ":memory:"])
+def test_an_index_may_be_closed_while_threads_ask(
+    tmp_path: Path, place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for _ in range(3):
+        index = HebbianIndex.open(place)
+        index.add([f"rope {n}" for n in range(100)])
+        with _threads(4, lambda index=index: index.recall("rope 7")) as errors:
+            time.sleep(0.1)
+            index.close()
+            time.sleep(0.1)
+        assert {type(error) for error in errors} == {ClosedIndexError}
+
+
+def test_a_relative_path_means_the_same_after_the_process_changed_its_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with HebbianIndex.open("index", embedder=ByNumber(), cache_dir="cache") as index:
+        index.add(CORPUS)
+        (tmp_path / "elsewhere").mkdir()
+        monkeypatch.chdir(tmp_path / "elsewhere")
+        assert index.recall("Petrel", k=1)[0].id == "petrel"
+        with index.in_namespace("other") as other:
+            other.add(["Something else."])
+        assert index.namespaces() == ["default", "other"]
+    assert os.listdir(tmp_path / "elsewhere") == []
+
+
+def test_long_filters_take_part_in_the_bound_of_the_cache(
+    memory: HebbianIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A reader may send a new one with every question."""
+    monkeypatch.setattr(hebbgraph.store.database, "_CACHED_BYTES", 1 << 20)
+    memory.add(CORPUS)
+    memory.recall("rope")
+    tracemalloc.start()
+    for n in range(60):
+        memory.recall("rope", where={"kind": {"$in": [f"{n}-{at}" * 20 for at in range(1000)]}})
+    used, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert used < 4 << 20

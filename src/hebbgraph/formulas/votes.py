@@ -12,6 +12,7 @@ so an honest majority wins clearly. Across questions everything counts in full.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -90,20 +91,16 @@ def beliefs(statements: Sequence[Statement], *, quorum: int = 1) -> dict[str, Be
 
 def _voices(statements: Sequence[Statement]) -> list[_Voice]:
     """Return each named actor's latest statement, and the distinct anonymous ones."""
-    latest: dict[str, list[Statement]] = {}
-    nameless: dict[tuple[frozenset[str], frozenset[str], bool], list[Statement]] = {}
+    latest: dict[object, list[Statement]] = {}
     for statement in statements:
-        if statement.actor is None:
-            same = statement.cited, statement.rejected, statement.trusted
-            nameless.setdefault(same, []).append(statement)
-            continue
-        said = latest.setdefault(statement.actor, [])
+        nameless = statement.cited, statement.rejected, statement.trusted
+        said = latest.setdefault(statement.actor or nameless, [])
         if said and (said[-1].cited, said[-1].rejected) != statement[1:3]:
             said.clear()  # another statement, not a repetition
         said.append(statement)
     return [
         _Voice(said[-1], sum(s.weight / rank for rank, s in enumerate(said, start=1)))
-        for said in (*latest.values(), *nameless.values())
+        for said in latest.values()
     ]
 
 
@@ -118,8 +115,13 @@ def _support(voices: Sequence[_Voice], quorum: int) -> float:
 
 def _share(side: Sequence[_Voice], others: Sequence[_Voice], quorum: int) -> float:
     """Return the share of a side; without support it is 0."""
-    own, theirs = (
-        sum(voice.strength for voice in voices) ** _POWER if _support(voices, quorum) else 0.0
-        for voices in (side, others)
-    )
-    return own / (own + theirs) if own else 0.0
+    is_named = any(voice.said.actor is not None for voice in (*side, *others))
+
+    def size(voices: Sequence[_Voice]) -> float:
+        strengths = defaultdict[str | None, float](float)
+        for voice in voices if _support(voices, quorum) else ():
+            strengths[voice.said.actor] += voice.strength
+        # Nobody outvotes others by repetition; if nobody is named, it is all that there is.
+        return float(sum(min(n, 1.0) if is_named else n for n in strengths.values()) ** _POWER)
+
+    return size(side) / (size(side) + size(others)) if size(side) else 0.0

@@ -97,8 +97,9 @@ class HebbianIndex(Closing, WritingVerbs, AskingVerbs, TeachingVerbs):
         except BaseException:
             database.close()
             raise
-        folder = None if cache_dir is None else Path(cache_dir)
-        index = cls(database, namespace, used, embedder, tagger, str(path), folder, read_only)
+        folder = None if cache_dir is None else Path(cache_dir).absolute()
+        place = str(database.folder or path)
+        index = cls(database, namespace, used, embedder, tagger, place, folder, read_only)
         if int(meta.get("text_version", TEXT_VERSION)) != TEXT_VERSION:
             index._stale_text = (
                 f"{path} was built by text rules {meta['text_version']}, this hebbgraph has "

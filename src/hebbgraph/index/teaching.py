@@ -118,9 +118,9 @@ class TeachingVerbs(OpenNamespace):
                                  "everything=True")  # fmt: skip
         with self._database.write() as session:
             n = teaching.forget(session, chosen, quorum=self.settings.quorum, dry_run=dry_run)
-        if n and not dry_run:
-            fit_if_due(self._database, quorum=self.settings.quorum, anew=True)
+        if not dry_run:  # if nothing is left to forget, this ends what was interrupted
             self._database.erase_log(self.settings.wait)
+            fit_if_due(self._database, quorum=self.settings.quorum, anew=n > 0)
         return n
 
     def lessons(

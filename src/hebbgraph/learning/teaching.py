@@ -21,6 +21,7 @@ from hebbgraph.learning.lessons import (
     lessons_on,
     living,
     path_cues,
+    path_number,
     question_cues,
     question_key,
 )
@@ -155,6 +156,7 @@ def forget(session: Session, chosen: Mapping[str, Any], *, quorum: int, dry_run:
     seqs = [row.seq for row in chosen_lessons(session, chosen)]
     if seqs and not dry_run:
         remove_lessons(session, seqs, quorum=quorum)
+        session.run("DELETE FROM $meta WHERE key = ?", "trust")  # until it is fitted anew
     return len(seqs)
 
 
@@ -214,8 +216,10 @@ def _imported(numbered: tuple[int, str]) -> LessonRow:
 
 def keep(session: Session, recall: Recall, answer: str | None) -> None:
     """Keep what lessons need of a recall, and the answer that it was for."""
-    hits = tuple(hit.model_copy(update={"text": "", "metadata": {}, "path": ()}) for hit in recall)
-    slim = recall.model_copy(update={"hits": hits, "where": None})
+    bare = {"title": "", "text": "", "metadata": {}, "path": ()}
+    hits = tuple(hit.model_copy(update=bare) for hit in recall)
+    active = {f"#{path_number(tag)}": mass for tag, mass in recall.active.items()}
+    slim = recall.model_copy(update={"hits": hits, "where": None, "active": active})
     if any(held.question != recall.question for held in kept(session, recall.id)):
         raise LessonError(
             f"recall id {recall.id!r} is taken by another question; let the index name recalls"

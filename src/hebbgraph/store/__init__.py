@@ -50,7 +50,7 @@ def open_database(
     if "://" in str(path):
         scheme = str(path).partition("://")[0]
         raise ParameterError(f"a URL begins with postgresql://, got {scheme:.40}://")
-    folder = Path(path).expanduser()
+    folder = Path(path).expanduser().absolute()  # the process may change its directory
     if folder.is_file():
         raise NotAnIndexError(
             f"{folder} is a file; an index is a directory. A backup is put back as "

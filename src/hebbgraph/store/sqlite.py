@@ -12,7 +12,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -114,7 +114,7 @@ class SQLiteDatabase:
         self._idle: list[sqlite3.Connection] = []
         self._closed = False
         self._file: tuple[int, int] | None = None
-        self._writing = threading.RLock()
+        self._writing, self._asking = threading.RLock(), threading.RLock()
         self._memory: sqlite3.Connection | None = None
         self.folder = None if path is None else path.parent
         self.cache_key = self._name if path is None else str(path.absolute())
@@ -188,7 +188,9 @@ class SQLiteDatabase:
 
     def _lent(self) -> Iterator[sqlite3.Connection]:
         if self._memory is not None:
-            with self._writing:
+            with self._asking:
+                if self._closed:  # meanwhile
+                    raise ClosedIndexError("the index is closed; open it again")
                 if self._memory.in_transaction:  # an interruption has left it open
                     self._memory.execute("ROLLBACK")
                 yield self._memory
@@ -292,8 +294,9 @@ class SQLiteDatabase:
                 raise StorageError(f"{path} exists; name a new file")
             path.parent.mkdir(parents=True, exist_ok=True)
             try:
-                with closing(sqlite3.connect(path)) as target:
-                    source.backup(target)
+                source.execute("VACUUM INTO ?", (str(path),))  # without what was deleted
+                with path.open("rb") as file:
+                    os.fsync(file.fileno())
             except BaseException:
                 path.unlink(missing_ok=True)
                 raise
@@ -302,7 +305,8 @@ class SQLiteDatabase:
         self._closed = True
         self.close_idle()
         if self._memory is not None:
-            self._memory.close()
+            with self._asking:
+                self._memory.close()
 
 
 @contextmanager
