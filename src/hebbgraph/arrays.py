@@ -52,6 +52,7 @@ def places_in(some: IntArray, values: IntArray) -> tuple[IntArray, BoolArray]:
     """Return where each value is in ``some``, which is sorted, and whether it is there."""
     if not len(some):
         return np.zeros(len(values), np.int64), np.zeros(len(values), np.bool_)
+    values = values.astype(some.dtype, copy=False)  # or all of ``some`` would be converted
     at = np.minimum(some.searchsorted(values), len(some) - 1)
     return at, some[at] == values
 
@@ -64,10 +65,8 @@ def place_in(some: IntArray, value: int) -> int | None:
 
 def highest(values: FloatArray, n: int) -> IntArray:
     """Return the indices of the n highest values and of those equal to the last, best first."""
-    if len(values) > n:
-        at = np.flatnonzero(values >= np.partition(values, len(values) - n)[len(values) - n])
-    else:
-        at = np.arange(len(values))
+    least = np.partition(values, -n)[-n] if len(values) > n else -np.inf
+    at = np.flatnonzero(values >= least)
     return at[np.argsort(-values[at], kind="stable")]
 
 

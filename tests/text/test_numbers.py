@@ -41,7 +41,10 @@ CASES = [
     # Units and versions, glued or not.
     ("7 am", "Doors open at 7 am.", ["Doors open at 7 pm."]),
     ("2x4x300", "The plank is 2 × 4 × 300 cm.", ["The plank is 4 × 2 × 300 cm."]),
+    ("10 x 30 cm", "A frame of 10x30 cm.", ["A frame of 10 x 20 cm.", "A frame of 30 x 10 cm."]),
+    ("10x30", "A frame of 10 × 30 cm.", ["A frame of 10x20 cm.", "A frame of 30x10 cm."]),
     ("M8×60", "Use M8x60 bolts.", ["Use M8x40 bolts."]),
+    ("M8 x 60 bolts", "Use M8x60 bolts.", ["Use M8 x 80 bolts.", "Use M6×60 bolts."]),
     ("hardware", "The hard\u2011ware rusts.", ["The ware is hard."]),
     ("3.5GHz", "The clock runs at 3.5 GHz.", ["The bus takes 3.5 hours at 5 GHz."]),
     ("3.5 GHz", "The clock runs at 3.5GHz.", ["The clock runs at 5.3GHz."]),

@@ -103,14 +103,15 @@ def follow_links(
     ``allowed`` returns which of some chunks take part; all if omitted. Links that more chunks have
     than ``cut`` lead nowhere.
     """
-    owner, tags, entitled = view.tags_of(sources)
-    df = view.df(tags)
-    keep = (view.link_kinds(tags) != TermKind.TAG) & (df > 1) & (df <= cut)
+    owner, tags, entitled, mentions, _ = view.mentions_of(sources)
+    at = np.flatnonzero(mentions == 0)
+    df = view.df(tags[at])
+    keep = (df > 1) & (df <= cut)
     if not keep.any():
         return None
-    owner, tags, entitled, df = owner[keep], tags[keep], entitled[keep], df[keep]
-    keep = top_n_per_owner(owner, -df.astype(np.float64), len(sources), p.tags_per_chunk)
-    owner, tags, entitled = owner[keep], tags[keep], entitled[keep]
+    at, rarity = at[keep], -df[keep].astype(np.float64)
+    at = at[top_n_per_owner(owner[at], rarity, len(sources), p.tags_per_chunk)]
+    owner, tags, entitled = owner[at], tags[at], entitled[at]
     reached, position = np.unique(tags, return_inverse=True)
     holder, chunks, is_address = view.chunks_of(reached)
     if allowed is not None:

@@ -97,16 +97,14 @@ def read_evidence(
         taking_part = rows if allowed is None else rows[allowed(rows)]
         if len(taking_part):
             row_of[digest] = int(taking_part[0])
-    at = [place for place, digest in enumerate(taught) if digest in row_of]
-    if not at:
+    places = sorted((row_of[text], place) for place, text in enumerate(taught) if text in row_of)
+    if not places:
         return None
-    rows = np.array([row_of[taught[place]] for place in at], np.int64)
+    rows, at = np.array(places, np.int64).T
     others = np.zeros((len(taught) - len(found.digests), *_PRODUCTS))
     values = np.concatenate((found.values, others))[at]
-    answer = np.array([answered.get(taught[place], 0.0) for place in at])
-    order = rows.argsort()
-    values = values[order]
-    return LessonEvidence(rows[order], evidence_of(values), answer[order], share_taught(values))
+    answer = np.array([answered.get(taught[place], 0.0) for _, place in places])
+    return LessonEvidence(rows, evidence_of(values), answer, share_taught(values))
 
 
 def products(
@@ -185,14 +183,14 @@ def _dots(session: Session, cues: Cues, path: Cues, cache: Cache) -> list[FloatA
     edges = cache.known("edges", keys, partial(_edges, session, n_sums), _Edges.size)
     dots: list[FloatArray] = []
     for part in (cues, path):
-        rarity = cue_rarity(np.array([edges[cue].n_sums for cue in part.keys.tolist()]), n_sums)
+        found = [_Edges(0), *(edges[cue] for cue in part.keys.tolist())]
+        rarity = cue_rarity(np.array([cue.n_sums for cue in found[1:]]), n_sums)
         weights = part.weights * UNIT
         shares = weights * rarity / (float(weights**2 @ rarity) or 1.0)
-        numbers, products = [np.empty(0, np.int32)], [np.empty(0)]
-        for cue, share in zip(part.keys.tolist(), shares.tolist(), strict=True):
-            numbers.append(edges[cue].sums)
-            products.append(edges[cue].weights * (UNIT * share))
-        dots.append(np.append(np.bincount(np.concatenate(numbers), np.concatenate(products)), 0.0))
+        each = np.repeat(UNIT * np.append(0.0, shares), [len(cue.sums) for cue in found])
+        products = each * np.concatenate([cue.weights for cue in found])
+        sums = np.concatenate([cue.sums for cue in found])
+        dots.append(np.append(np.bincount(sums, products), 0.0))
     return dots
 
 
@@ -225,21 +223,16 @@ def _edges(session: Session, n_sums: int, cues: list[int]) -> dict[int, _Edges]:
 
 def evidence_of(values: FloatArray) -> NDArray[np.float64]:
     """Return the kinds of likeness of a question with what texts were cited for, shape (n, 6)."""
-
-    def like(kind: int, part: int) -> tuple[FloatArray, FloatArray]:
-        dot, square = values[:, kind, part].T
-        chance, power = (_VECTORS_BY_CHANCE, _VECTORS_POWER) if part == VECTOR else (0.0, 1.0)
-        return likeness(dot, square, by_chance=chance, power=power)
-
-    words, often = like(CITED, CUES)
-    vectors, often_vectors = like(CITED, VECTOR)
-    # A thousand rejections count as one that is believed, so repetition has no part in them.
-    words = words - like(REJECTED, CUES)[0] ** _REJECTION_POWER
-    vectors = vectors - like(REJECTED, VECTOR)[0] ** (_REJECTION_POWER / _VECTORS_POWER)
-    evidence: NDArray[np.float64] = np.stack(
-        (words, often, vectors, often_vectors, *like(PATH, CUES)), 1
+    (dot, square), (vector_dot, vector_square) = values.transpose(2, 3, 1, 0)
+    words, often = likeness(dot, square)
+    vectors, often_vectors = likeness(
+        vector_dot, vector_square, by_chance=_VECTORS_BY_CHANCE, power=_VECTORS_POWER
     )
-    return evidence
+    # A thousand rejections count as one that is believed, so repetition has no part in them.
+    words[CITED] -= words[REJECTED] ** _REJECTION_POWER
+    vectors[CITED] -= vectors[REJECTED] ** (_REJECTION_POWER / _VECTORS_POWER)
+    of_citations = (part[CITED] for part in (words, often, vectors, often_vectors))
+    return np.stack((*of_citations, words[PATH], often[PATH]), 1)
 
 
 def greatest_likeness(evidence: FloatArray) -> float:

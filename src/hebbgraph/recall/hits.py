@@ -134,5 +134,5 @@ def _steps(
 def numbered(recall: Recall, k: int) -> Recall:
     """Keep the first k hits of a recall, and number them from 1."""
     first = enumerate(recall.hits[:k], start=1)
-    hits = tuple(hit.model_copy(update={"rank": rank}) for rank, hit in first)
-    return recall.model_copy(update={"hits": hits})
+    hits = (hit if hit.rank == n else hit.model_copy(update={"rank": n}) for n, hit in first)
+    return recall.model_copy(update={"hits": tuple(hits)})

@@ -127,13 +127,13 @@ def _cues(snapshot: Snapshot, tokens: Sequence[str]) -> list[Term]:
     terms = snapshot.find(TermKind.TAG, set(possible_phrases(tokens, longest)))
     text = " ".join(tokens)
     known = Phrases({key: term for key, term in terms.items() if term.is_known}).spans_in(text)
-    given = Phrases({key: term for key, term in terms.items() if term.given}).spans_in(text)
     found = [term for *_, term in known]
-    found += (
-        term
-        for start, stop, term in given
-        if not any(first <= start and stop <= last for first, last, _ in known)
-    )
+    if given := {key: term for key, term in terms.items() if term.given}:
+        found += (
+            term
+            for start, stop, term in Phrases(given).spans_in(text)
+            if not any(first <= start and stop <= last for first, last, _ in known)
+        )
     distinct = dict.fromkeys(found)
     return [term for term in distinct if (term.titles if snapshot.is_incidental(term) else term.df)]
 

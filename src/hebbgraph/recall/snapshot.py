@@ -119,8 +119,7 @@ class Snapshot:
         try:
             info = self.cache.known("info", listed, self._load_info, 250)
         except KeyError as error:
-            message = "a chunk holds a tag that is not there; call rebuild()"
-            raise DamagedIndexError(message) from error
+            raise DamagedIndexError("a chunk holds an unknown tag; call rebuild()") from error
         return [info[tag] for tag in listed]
 
     def _load_info(self, tags: list[int]) -> dict[int, tuple[Term, bool]]:
@@ -168,16 +167,26 @@ class Snapshot:
         listed = tags.tolist()
         if not listed:
             return _NO_ROWS, _NO_ROWS, np.zeros(0, np.bool_)
-        postings = self.postings(listed)
-        lists = [postings[tag] for tag in listed]
-        owner = np.repeat(np.arange(len(lists)), [len(held.rows) for held in lists])
-        chunks = np.concatenate([held.rows for held in lists]).astype(np.int64)
-        is_title = np.concatenate([held.roles for held in lists]) == int(Role.TITLE)
-        incidental = np.array([is_incidental for _, is_incidental in self._info(tags)], np.bool_)
-        if incidental.any():
-            keep = is_title | ~incidental[owner]
-            owner, chunks, is_title = owner[keep], chunks[keep], is_title[keep]
+        known = self.cache.known(
+            "holders", listed, self._load_holders, lambda held: 400 + 9 * len(held[0])
+        )
+        lists = [known[tag] for tag in listed]
+        owner = np.repeat(np.arange(len(lists)), [len(rows) for rows, _ in lists])
+        chunks, is_title = (np.concatenate(column) for column in zip(*lists, strict=True))
         return owner, chunks, is_title
+
+    def _load_holders(self, tags: list[int]) -> dict[int, tuple[IntArray, BoolArray]]:
+        """Read which chunks hold tags, and whether as titles; of incidental tags only these."""
+        known = self.cache.tables["postings"]  # those of cues, which were read with those of words
+        postings = {tag: known[tag] for tag in tags if tag in known}
+        if missing := [tag for tag in tags if tag not in known]:
+            postings |= read_postings(self.session, missing)
+        found: dict[int, tuple[IntArray, BoolArray]] = {}
+        for tag, (_, is_incidental) in zip(tags, self._info(np.array(tags)), strict=True):
+            rows, is_title = postings[tag].rows.astype(np.int64), postings[tag].roles == Role.TITLE
+            keep = is_title if is_incidental else slice(None)
+            found[tag] = rows[keep], is_title[keep]
+        return found
 
     def df(self, tags: IntArray) -> IntArray:
         infos = self._info(tags)
@@ -189,8 +198,6 @@ class Snapshot:
 
     def link_kinds(self, tags: IntArray) -> IntArray:
         return np.array([term.kind for term, _ in self._info(tags)], np.int64)
-
-    # -- postings and ids ---------------------------------------------------------------
 
     def postings(self, terms: Iterable[int]) -> dict[int, Postings]:
         read = partial(read_postings, self.session)

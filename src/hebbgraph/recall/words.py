@@ -83,12 +83,11 @@ class WordSearch:
         size = max(size, self.snapshot.n_chunks) + 1  # rows are as many, unless some were deleted
         seen = _Scores(n, size, self.snapshot.counts.mean_length, allowed)
         for word in order:
-            weight = weights[word]
-            rest -= weight * (K1 + 1)
+            rest -= weights[word] * (K1 + 1)
             if word not in read:  # whole postings of few words, until there are candidates
                 most = len(order) if seen.candidates is not None else 1 + len(read) // 8
                 read |= self._read([w for w in order if w not in read][:most], seen.candidates)
-            seen.add(read[word], weight)
+            seen.add(read[word], weights[word])
             seen.settle(rest)
         rows, scores = seen.result()
         best = first_by_id(self.snapshot, rows, scores.round(DECIMALS), n, ordered=False)
@@ -170,7 +169,7 @@ class _Scores:
         if len(among) < self._n:
             return
         scores = self._scores[among]
-        self._least = float(np.partition(scores, len(scores) - self._n)[len(scores) - self._n])
+        self._least = float(np.partition(scores, -self._n)[-self._n])
         enough = self._least - rest - _MARGIN
         if self.candidates is not None:
             self.candidates = among[scores > enough]

@@ -15,7 +15,7 @@ from typing import Any, Protocol, TypeVar
 
 from hebbgraph.errors import IndexBusyError
 
-_CACHED_BYTES = 32 << 20
+_CACHED_BYTES = 64 << 20
 _Key = TypeVar("_Key", int, str)
 _Value = TypeVar("_Value")
 
@@ -135,7 +135,7 @@ def pages(session: Session, sql: str, size: int) -> Iterator[list[tuple[Any, ...
 # whole number or fraction, kept exactly, ``{exact}`` text that compares byte by byte.
 SCHEMA_VERSION = 2
 #: The rules by which texts become terms. Increase it with each rule that changes.
-TEXT_VERSION = 5
+TEXT_VERSION = 6
 #: Characters of a text in metadata. Longer ones are not indexed: PostgreSQL cannot.
 LONG = 300
 

@@ -97,8 +97,8 @@ def compounds(text: str) -> list[Compound]:
         if _READABLE <= len(digits) < 20 and not _NUMBER.fullmatch(match[0]):
             found.append(Compound(digits))
     for match in _SPACED.finditer(text):
-        name = (match[1] or match[2] or "") + match[0]
-        found.append(Compound(name.replace(" ", "").replace("×", "x").lower()))
+        name = fold(((match[1] or match[2] or "") + match[0]).replace(" ", "").replace("×", "x"))
+        found.append(Compound(name, () if match[2] else tuple(re.split("(x)", name)), not match[2]))
     for match in _AMOUNT.finditer(text):
         parts = tuple(_DIGITS.findall(match[1]))
         found.append(Compound("".join(parts), parts, exact=len(match[1].split()) > 1))
