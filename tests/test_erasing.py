@@ -204,15 +204,11 @@ def test_file_of_vectors_of_a_killed_reader_is_removed(
         assert _traces(tmp_path) == []
 
 
-@pytest.mark.parametrize("others", [60, 0])
 def test_asking_again_ends_what_a_killed_process_began(
-    tmp_path: Path, others: int, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It deleted, and died before the file of vectors was overwritten."""
-    monkeypatch.setattr(hebbgraph.store.vectors, "_FEW", 0)
-    with _open(tmp_path) as index:
-        index.add([_SECRET, *(f"rope number {n}" for n in range(others))])
-        index.recall("rope 5")
+    _filled(tmp_path).close()
     child = os.fork()
     if not child:
         monkeypatch.setattr(VectorCache, "erase", lambda *_: os._exit(9))
@@ -223,28 +219,19 @@ def test_asking_again_ends_what_a_killed_process_began(
     assert [name.rpartition(".")[2] for name, _ in _traces(tmp_path)] == ["vectors"]
     with _open(tmp_path) as index:
         assert index.delete(_SECRET["id"]).erased
+        index.recall("rope")
         assert _traces(tmp_path) == []
-        assert index.doctor() == []
 
 
-def test_kept_recalls_hold_no_title_and_no_tag_of_what_was_deleted(tmp_path: Path) -> None:
-    """What they teach later is the same."""
-    with HebbianIndex.open(tmp_path / "index") as index:
-        index.add([_SECRET, "Quillobert Zandt lived at Tessel Bay.", "Tessel Bay is cold."])
-        recall = index.recall("Who lived at Tessel Bay?")
-        assert recall.active
+def test_kept_recalls_hold_no_title_of_what_was_deleted(tmp_path: Path) -> None:
+    with HebbianIndex.open(tmp_path) as index:
+        index.add([_SECRET, "Tessel Bay is cold."])
+        recall = index.recall("Who is under the plinthgarden?")
+        assert recall[0].id == _SECRET["id"]
         index.keep(recall)
-        index.keep(index.kept(recall.id)[0], answer="again")
-        taught = []
-        for known in (recall, index.kept(recall.id)[0]):
-            id_ = index.reinforce(known, cited=[recall[0].id]).id
-            index.export_lessons(tmp_path / "lessons")
-            taught.append((tmp_path / "lessons").read_text().partition('"path"')[2])
-            index.forget(id_)
-        assert taught[0] == taught[1]
-        index.delete([chunk.id for chunk in recall if "Zandt" in chunk.title + chunk.text])
-        kept = {_SECRET["id"].partition("-")[2].encode(), _SECRET["document_id"][4:].encode()}
-        assert {trace for _, trace in _traces(tmp_path / "index")} <= kept
+        index.delete(_SECRET["id"])
+        kept = {b"zorvane", b"yttria", b"plinthgarden"}  # ids and the question
+        assert {trace for _, trace in _traces(tmp_path)} <= kept
 
 
 def test_a_backup_holds_nothing_deleted(tmp_path: Path) -> None:

@@ -12,7 +12,6 @@ so an honest majority wins clearly. Across questions everything counts in full.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -114,14 +113,13 @@ def _support(voices: Sequence[_Voice], quorum: int) -> float:
 
 
 def _share(side: Sequence[_Voice], others: Sequence[_Voice], quorum: int) -> float:
-    """Return the share of a side; without support it is 0."""
+    """Return the share of a side; without support it is 0. Repetition outvotes nobody named."""
     is_named = any(voice.said.actor is not None for voice in (*side, *others))
 
     def size(voices: Sequence[_Voice]) -> float:
-        strengths = defaultdict[str | None, float](float)
-        for voice in voices if _support(voices, quorum) else ():
-            strengths[voice.said.actor] += voice.strength
-        # Nobody outvotes others by repetition; if nobody is named, it is all that there is.
-        return float(sum(min(n, 1.0) if is_named else n for n in strengths.values()) ** _POWER)
+        nameless = sum(voice.strength for voice in voices if voice.said.actor is None)
+        named = sum(min(voice.strength, 1.0) for voice in voices if voice.said.actor is not None)
+        total: float = named + (min(nameless, 1.0) if is_named else nameless)
+        return total**_POWER if _support(voices, quorum) else 0.0
 
     return size(side) / (size(side) + size(others)) if size(side) else 0.0

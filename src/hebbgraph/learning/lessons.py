@@ -98,12 +98,7 @@ def question_cues(words: Mapping[str, float], tags: Mapping[str, float]) -> Cues
 
 def path_cues(active: Mapping[str, float]) -> Cues:
     """Return the tags over which activation spread as a vector of unit length."""
-    return _unit({path_number(tag): mass**2 for tag, mass in active.items()})
-
-
-def path_number(tag: str) -> int:
-    """Return the number of a tag on a path; a recall that was kept has ``#`` and the number."""
-    return int(tag[1:]) if tag.startswith("#") else cue_number(b"p", tag)
+    return _unit({cue_number(b"p", tag): mass**2 for tag, mass in active.items()})
 
 
 def _unit(squares: Mapping[int, float]) -> Cues:

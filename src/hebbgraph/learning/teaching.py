@@ -21,7 +21,6 @@ from hebbgraph.learning.lessons import (
     lessons_on,
     living,
     path_cues,
-    path_number,
     question_cues,
     question_key,
 )
@@ -218,8 +217,7 @@ def keep(session: Session, recall: Recall, answer: str | None) -> None:
     """Keep what lessons need of a recall, and the answer that it was for."""
     bare = {"title": "", "text": "", "metadata": {}, "path": ()}
     hits = tuple(hit.model_copy(update=bare) for hit in recall)
-    active = {f"#{path_number(tag)}": mass for tag, mass in recall.active.items()}
-    slim = recall.model_copy(update={"hits": hits, "where": None, "active": active})
+    slim = recall.model_copy(update={"hits": hits, "where": None})
     if any(held.question != recall.question for held in kept(session, recall.id)):
         raise LessonError(
             f"recall id {recall.id!r} is taken by another question; let the index name recalls"

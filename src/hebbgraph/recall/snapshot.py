@@ -80,9 +80,7 @@ class Snapshot:
             key = json.dumps(plain(where), sort_keys=True)
         except ValueError:
             key = ""  # an invalid filter: reading it raises, so nothing is cached
-        known = self.cache.known(
-            "filters", [key], read, lambda found: found[0].rows.nbytes + 9 * len(key)
-        )
+        known = self.cache.known("filters", [key], read, lambda f: f[0].rows.nbytes + 9 * len(key))
         return known[key]
 
     # -- terms ------------------------------------------------------------------------

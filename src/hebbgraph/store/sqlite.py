@@ -12,7 +12,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -113,8 +113,10 @@ class SQLiteDatabase:
         self._read_only = read_only
         self._idle: list[sqlite3.Connection] = []
         self._closed = False
-        self._file: tuple[int, int] | None = None
-        self._writing, self._asking = threading.RLock(), threading.RLock()
+        self._file: tuple[int, ...] | None = None  # that was opened first
+        self._writing = threading.RLock()
+        # All threads of an index in memory share its connection.
+        self._turn = nullcontext() if path is not None else threading.RLock()
         self._memory: sqlite3.Connection | None = None
         self.folder = None if path is None else path.parent
         self.cache_key = self._name if path is None else str(path.absolute())
@@ -161,8 +163,7 @@ class SQLiteDatabase:
         """Refuse to continue with a file that others can no longer open."""
         file = None
         with suppress(FileNotFoundError):
-            found = os.stat(self._name)
-            file = found.st_dev, found.st_ino
+            file = os.stat(self._name)[1:3]  # inode and device
         self._file = self._file or file
         if file != self._file:
             raise StorageError(
@@ -176,10 +177,10 @@ class SQLiteDatabase:
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
         """Lend a connection; one on which anything failed is never used again."""
-        if self._closed:
-            raise ClosedIndexError("the index is closed; open it again")
         try:
-            with GATE.passed():
+            with self._turn, GATE.passed():
+                if self._closed:
+                    raise ClosedIndexError("the index is closed; open it again")
                 yield from self._lent()
         except (sqlite3.Error, UnicodeDecodeError) as error:  # of a message that quotes damage
             if _code(error) == sqlite3.SQLITE_CANTOPEN and os.path.exists(self._name):
@@ -188,17 +189,12 @@ class SQLiteDatabase:
 
     def _lent(self) -> Iterator[sqlite3.Connection]:
         if self._memory is not None:
-            with self._asking:
-                if self._closed:  # meanwhile
-                    raise ClosedIndexError("the index is closed; open it again")
-                if self._memory.in_transaction:  # an interruption has left it open
-                    self._memory.execute("ROLLBACK")
-                yield self._memory
+            if self._memory.in_transaction:  # an interruption has left it open
+                self._memory.execute("ROLLBACK")
+            yield self._memory
             return
         self._check_file()
-        uri = f"file:{quote(os.path.abspath(self._name))}"
-        if self._read_only:
-            uri += "?mode=ro"
+        uri = f"file:{quote(os.path.abspath(self._name))}{'?mode=ro' if self._read_only else ''}"
         is_frozen = self._read_only and self._frozen() is not None
         if is_frozen:  # such a connection never learns of changes, so it is used once
             uri += "&immutable=1"
@@ -295,8 +291,6 @@ class SQLiteDatabase:
             path.parent.mkdir(parents=True, exist_ok=True)
             try:
                 source.execute("VACUUM INTO ?", (str(path),))  # without what was deleted
-                with path.open("rb") as file:
-                    os.fsync(file.fileno())
             except BaseException:
                 path.unlink(missing_ok=True)
                 raise
@@ -305,7 +299,7 @@ class SQLiteDatabase:
         self._closed = True
         self.close_idle()
         if self._memory is not None:
-            with self._asking:
+            with self._turn:
                 self._memory.close()
 
 

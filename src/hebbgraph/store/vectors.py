@@ -173,12 +173,7 @@ class VectorCache:
                 self._near = None
 
     def erase(self, rows: Iterable[int]) -> None:
-        """Overwrite the vectors of deleted chunks in the file, or of all that are gone."""
-        doomed: IntArray = np.array(list(rows), np.int64)
-        if not len(doomed) and self._path is not None and (known := _open(self._path)) is not None:
-            with self._database.read() as session:
-                live = session.rows("SELECT row FROM $embedding")
-            doomed = np.setdiff1d(known.base.rows, np.array(live, np.int64))
+        """Overwrite the vectors of deleted chunks in the file."""
         with GATE.passed(), self._lock:  # a fork would leave the lock to the child
             self._state = None
             if self._path is None:
@@ -193,8 +188,8 @@ class VectorCache:
                 self._path.unlink(missing_ok=True)
                 near.unlink(missing_ok=True)
                 return
-            at, there = places_in(opened.base.rows, doomed)
-            _overwrite(opened.base, at[there])
+            at, known = places_in(opened.base.rows, np.array(list(rows), np.int64))
+            _overwrite(opened.base, at[known])
             if near.exists():
                 update_nearest(near, opened.base.stamps, opened.base.vectors)
 
