@@ -24,7 +24,7 @@ from hebbgraph.store.postings import Postings, read_postings, united
 from hebbgraph.terms import TermKind
 
 #: Words of more chunks than this are read block by block, if few chunks are still looked up.
-_COMMON = 8192
+_COMMON = 4096
 #: Scores that differ by less may be equal once they are rounded.
 _MARGIN = 1e-6
 
