@@ -155,6 +155,7 @@ def test_extreme_chunks_that_can_be_stored(tmp_path: Path) -> None:
         Chunk(id="wide", text="x", metadata={f"k{n}": n for n in range(5000)}),
         Chunk(id="tags", text="x", tags=[f"Tag {n}" for n in range(256)]),
         Chunk(id="right to left", text="\u202eevil \u2066x\u2069", title="שלום"),
+        Chunk(id="no title", text="x", title=" \u200b"),
     ]
     with HebbianIndex.open(tmp_path) as index:
         index.add(chunks)
@@ -162,6 +163,7 @@ def test_extreme_chunks_that_can_be_stored(tmp_path: Path) -> None:
         assert index.recall("rope", k=1)[0].id == "one word"
         assert index.recall("trade", k=1)[0].id == "controls"
         assert index.get("controls")[0].text == "ice trade [2J  s  end"
+        assert index.get("no title")[0].title == ""  # or a list would show nothing
         assert index.ids({"k4999": 4999}) == ["wide"]
         assert_sound(index)
 

@@ -149,7 +149,7 @@ def test_a_recall_that_was_sent_teaches(index: HebbianIndex) -> None:
         ({"cited": ["owls"]}, LessonError, r"index, but a document, with the chunks \['hash'\]"),
         ({"cited": ["c1"], "rejected": ["c1"]}, LessonError, "'c1' is both cited and rejected"),
         ({"cited": ["c1"], "rating": 2.0}, ParameterError, "rating is a number from -1 to 1"),
-        ({"cited": ["c1"], "actor": "a\n"}, ParameterError, "actor is a printable str"),
+        ({"cited": ["c1"], "actor": "a\n"}, ParameterError, "actor is printable text"),
     ],
 )
 def test_what_cannot_be_taught_is_refused(

@@ -48,6 +48,8 @@ def problems(session: Session, settings: Settings, fresh: Session) -> list[str]:
     Everything that follows from the chunks is made again in ``fresh``, an empty database, and
     compared: words, tags, proposals and facts of each chunk, counts and postings of each term.
     """
+    if session.meta.get("text_version") != str(TEXT_VERSION):
+        return ["other text rules built it; `hebbgraph doctor --rebuild` makes all terms anew"]
     if not is_complete(session):
         return ["tags are open; the next add or delete finishes them, then ask again"]
     wrong = defaultdict[str, list[object]](list)

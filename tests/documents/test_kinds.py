@@ -329,6 +329,8 @@ def test_a_pdf_has_an_address_for_each_page() -> None:
         ("a/ice_trade.txt", "Text.", "ice trade"),
         ("a/b.md", "# Ice\n\n## Salt\n\nText.", "Ice"),
         ("README", "Text.", "README"),
+        ("a/optional.md", "# Optional&lt;T&gt;\n\nText.", "Optional<T>"),
+        ("a/empty.md", "# \u200b\n\nText.", "empty"),
     ],
 )
 def test_titles_say_something(name: str, content: str, title: str) -> None:

@@ -108,6 +108,13 @@ def test_a_token_that_sees_one_namespace_sees_that(serve: Any) -> None:
     assert {answer.status_code for answer in hidden} == {403}
 
 
+def test_a_token_begins_in_a_namespace_that_exists(serve: Any) -> None:
+    reader = serve(tokens=(token("ann", namespaces=["archive", "other"]),), as_="ann")
+    assert reader.get("/v1/session").json()["namespace"] == "other"
+    planned = reader.get("/v1/session?namespace=archive").json()["message"]
+    assert planned == "there is no namespace 'archive'"
+
+
 def test_errors_of_tokens_are_in_words(serve: Any) -> None:
     served = serve(tokens=(token("ann"),))
     missing = served.get("/v1/session")

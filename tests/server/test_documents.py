@@ -43,6 +43,15 @@ def test_documents_are_found_by_title_and_place(api: Any) -> None:
     assert everything["documents"][0]["title"] == "npm cache"
 
 
+def test_a_document_is_found_however_its_accents_are_typed(api: Any) -> None:
+    place = "fahrten/U\u0308bergabe.md"  # as macOS spells it
+    upload(api, place, "# Fahrt nach Gdańsk\n\nDas Boot liegt im Hafen.".encode())
+    for find in ("Übergabe.md", "ubergabe", "GDANSK", "gdańsk fahrt"):
+        listed = api.get("/v1/documents", params={"find": find}).json()["documents"]
+        assert [document["place"] for document in listed] == [place], find
+    assert upload(api, "Übergabe.md", b"# X\n\nIt.", preview=True).json()["same_name"] == [place]
+
+
 def test_an_upload_is_previewed_and_replaces_the_document_of_its_place(api: Any) -> None:
     before = api.get("/v1/session").json()["passages"]
     preview = upload(api, "docs/npm-ping.md", b"# Ping\n\nIt prints Pong.", preview=True).json()

@@ -13,6 +13,7 @@ from hebbgraph.documents.kinds import can_convert
 from hebbgraph.errors import ConversionError
 from hebbgraph.records import AddReport, DeleteReport
 from hebbgraph.records.base import MAX_ID
+from hebbgraph.text.characters import fold
 from hebbgraph_server import models
 from hebbgraph_server.errors import RESPONSES, ApiError
 from hebbgraph_server.visits import Reader, Writer
@@ -43,15 +44,14 @@ async def list_documents(
             counts = {place: seen[place] for place in counts if place in seen}
         first = index.get(index.ids(visit.where({"position": 0})))
         titles = {chunk.document_id: _title(chunk) for chunk in first}
-        words = find.casefold().split()
+        words = fold(find).split()
         listed = [
             models.Document(place=place, title=title, passages=n)
             for place, n in counts.items()
             for title in [titles.get(place, place)]
-            if all(word in f"{place} {title}".casefold() for word in words)
+            if all(word in fold(f"{place} {title}") for word in words)
         ]
-        page = listed[offset : offset + limit]
-        return models.Documents(documents=page, total=len(listed))
+        return models.Documents(documents=listed[offset : offset + limit], total=len(listed))
 
     return await visit.run(work)
 
@@ -111,7 +111,7 @@ def _change(index: HebbianIndex, document: Document, preview: bool) -> models.Up
         raise ConversionError(f"{place}: holds no passage")
     former = _passages(index, {"$document_id": place})
     replaced = {"place": place, "title": former and _title(former[0]), "passages": len(former)}
-    name = PurePosixPath(place).name.casefold()
+    name = fold(PurePosixPath(place).name)
     others = [other for other in index.documents() if other != place]
     new, old = {chunk.id for chunk in chunks}, {chunk.id for chunk in former}
     named = [{*lesson.cited, *lesson.rejected} for lesson in index.lessons() if not lesson.note]
@@ -124,7 +124,7 @@ def _change(index: HebbianIndex, document: Document, preview: bool) -> models.Up
         unchanged=len(new & old),
         deleted=len(old - new),
         replaces=models.Document.model_validate(replaced) if former else None,
-        same_name=[other for other in others if PurePosixPath(other).name.casefold() == name][:20],
+        same_name=[other for other in others if fold(PurePosixPath(other).name) == name][:20],
         resting=sum(bool(ids & old) and not ids & new for ids in named),
         new=[passage_of(chunk) for chunk in chunks if chunk.id not in old][:_SHOWN],
         gone=[passage_of(chunk) for chunk in former if chunk.id not in new][:_SHOWN],

@@ -114,11 +114,13 @@ def _require(allowed: bool, text: str) -> None:
 def visit_of(service: Service, token: Token, asked: str | None) -> Visit:
     """Return the visit of a token to the namespace that it asks for, or that it sees."""
     default = service.settings.namespace
-    if asked is None:
-        asked = default if token.sees(default) else min(token.namespaces or {default})
-    names = ", ".join(sorted(token.namespaces or ()))
+    mine = sorted(token.namespaces or {default})
+    if asked is None and not token.sees(default):
+        there = [name for name in service.index.namespaces() if name in mine]
+        asked = min(there or mine)
+    asked = asked or default
     # A token does not even learn whether other namespaces exist.
-    _require(token.sees(asked), f"your token does not see {asked!r:.80}; it sees {names}")
+    _require(token.sees(asked), f"your token does not see {asked!r:.80}; it sees {', '.join(mine)}")
     return Visit(service, token, asked)
 
 

@@ -76,8 +76,7 @@ class Explainer:
 
     def marks(self, passage: Found | Chunk, text: str, marker: Marker | None = None) -> list[Mark]:
         """Return where a text of a passage holds words, by default those of the question."""
-        both = f"{passage.title}\n\n{passage.text[:_MAX_SHOWN]}"
-        spoken = read_languages(both, self._language)
+        spoken = read_languages(f"{passage.title}\n\n{passage.text[:_MAX_SHOWN]}", self._language)
         return list((marker or self._marker).marks(text[:_MAX_SHOWN], spoken))
 
     # -- hits -------------------------------------------------------------------------
@@ -144,8 +143,7 @@ class Explainer:
             if key in f" {' '.join(tokenize(sentence))} ":
                 marker = Marker(tag, self._language)
                 marks = self.marks(passage, sentence, marker)
-                first = min((mark.start for mark in marks), default=0)
-                start = max(first - _MAX_QUOTE // 2, 0)
+                start = max(min((mark.start for mark in marks), default=0) - _MAX_QUOTE // 2, 0)
                 quote.quote = sentence[start : start + _MAX_QUOTE]
                 quote.marks = self.marks(passage, quote.quote, marker)
                 break

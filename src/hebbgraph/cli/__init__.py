@@ -175,8 +175,8 @@ _WHERE = _option("--where", "a filter", type=_filter, metavar="JSON")
 def _index(index: HebbianIndex, arguments: argparse.Namespace) -> _Answer:
     """Read files and folders; what has not changed is skipped.
 
-    A document is named by its place, and a changed file replaces it. Files .jsonl and standard
-    input (-) hold chunks, one a line, as `hebbgraph export` writes them.
+    A document is named by its place, and a changed file replaces it. Standard input (-) and files
+    .jsonl that are given by name hold chunks, one a line, as `hebbgraph export` writes them.
     """
     lines = [path for path in arguments.paths if str(path) == "-" or path.suffix == ".jsonl"]
     files = [path for path in arguments.paths if path not in lines]

@@ -70,8 +70,7 @@ class Document(Record):
             anchors=self.anchors,
             links=self.links,
         )
-        spoken = [chunk for chunk in chunks if _LETTER.search(_HEADING.sub("", chunk.text))]
-        if spoken:
+        if spoken := [chunk for chunk in chunks if _LETTER.search(_HEADING.sub("", chunk.text))]:
             known = {**spoken[0].metadata, "digest": self.digest}
             spoken[0] = spoken[0].model_copy(update={"metadata": known})
         return spoken

@@ -98,8 +98,7 @@ def read_question(
     words = query_terms(text, language)
     forms = _forms(snapshot, words, tokens, text, language)
     search = WordSearch(snapshot, words, forms)
-    slips = _slips(snapshot, search, lexical_terms(tokens, language))
-    if slips:
+    if slips := _slips(snapshot, search, lexical_terms(tokens, language)):
         forms |= {word: {(near, near)} for word, near in slips.items()}
         search = WordSearch(snapshot, words, forms)
     if not (text.isascii() or is_syllabic(text)):

@@ -45,7 +45,7 @@ def check_name(value: object, what: str) -> None:
         isinstance(value, str) and value.strip() and value.isprintable() and len(value) <= MAX_ID
     ):
         raise ParameterError(
-            f"{what} is a printable str of 1 to {MAX_ID} characters, got {value!r:.80}"
+            f"{what} is printable text of 1 to {MAX_ID} characters, got {value!r:.80}"
         )
 
 

@@ -127,6 +127,8 @@ class Chunk(Record):
         return self
 
     def model_post_init(self, context: Any, /) -> None:
+        if not self.title.strip().strip("\u200b\u200c\u200d\u2060\ufeff"):  # nothing to be seen
+            object.__setattr__(self, "title", "")
         if not self.id:
             content = "\x1f".join((self.document_id or "", self.title, self.text))
             digest = hashlib.sha256(content.encode()).hexdigest()[:32]

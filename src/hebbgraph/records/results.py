@@ -107,8 +107,7 @@ class Hit(Record):
             parts.append(f"has {', '.join(self.has)}")
         if self.vectors is not None and self.vectors >= 0.5:
             parts.append("close in meaning")
-        over = [step.value for step in self.path if step.kind == "tag"]
-        if over:
+        if over := dict.fromkeys(step.value for step in self.path if step.kind == "tag"):
             parts.append(f"reached over {', '.join(f'«{tag}»' for tag in over)}")
         if self.score > self.untaught + 1e-6:
             parts.append("raised by lessons")

@@ -152,8 +152,9 @@ class Page:
 
     def _plain(self, heading: str) -> str:
         """Return the text of a heading without its markup."""
-        tokens = self._inline(heading)
-        return " ".join("".join(t.content for t in tokens if t.type != "html_inline").split())
+        tokens = self._inline(heading)  # a tag in capitals is a parameter: Optional<T>
+        kept = (t.content for t in tokens if t.type != "html_inline" or t.content[1].isupper())
+        return " ".join("".join(kept).split()).strip("\u200b\u200c\u200d\u2060\ufeff")
 
     def links(self, start: int, end: int) -> Iterator[str]:
         r"""Yield the targets of links between two offsets, outside of code.

@@ -20,8 +20,7 @@ def possible_phrases(tokens: Sequence[str], longest: Mapping[str, int]) -> Itera
     """
     n = len(tokens)
     for start, token in enumerate(tokens):
-        most = longest.get(token, 0)
-        if most:
+        if most := longest.get(token, 0):
             yield token
             for stop in range(start + 2, min(start + most, n) + 1):
                 yield " ".join(tokens[start:stop])

@@ -126,8 +126,7 @@ def place_name(key: str) -> str:
 
 
 def _keys(address: str) -> Iterator[tuple[TermKind, str]]:
-    normal = normal_address(address)
-    if normal:
+    if normal := normal_address(address):
         yield TermKind.ADDRESS, _bounded(normal)
     if page := normal.partition(_ANYWHERE)[0]:
         yield TermKind.PAGE, _bounded(page)

@@ -280,6 +280,69 @@ def test_markdown_is_drawn(open_page: Any, add: Any) -> None:
     assert hop.get_by_role("blockquote").nth(1).inner_text().startswith("Ida Moss mends")
 
 
+CODE = "".join(f"def step_{n}(self):\n    return tide * {n}\n\n" for n in range(30))
+CODE = f"```py\n{CODE}def __init__(self, **gauges):\n    keep[name](quills) # \\\\.\n\n{CODE}```\n"
+
+
+def test_code_is_shown_as_it_is_where_an_excerpt_cuts_it(open_page: Any, add: Any) -> None:
+    add({"id": "tides", "title": "Tides", "text": f"# Tides\n\nOf code.\n\n{CODE}\nNo **more**."})
+    page = open_page()
+    ask(page, "Where are quills and gauges?")
+    shown = card(page, "Tides").locator(".text")
+    for line in ("def __init__(self, **gauges):", "keep[name](quills) # \\\\."):
+        assert line in shown.inner_text()
+    ask(page, "Which code is of tides?")  # begins before the code
+    assert "Of code. def step_0(self): return" in shown.inner_text()
+    ask(page, "No more")
+    assert shown.get_by_text("more", exact=True).first.evaluate("e => e.closest('strong') !== null")
+
+
+def test_a_link_may_hold_parentheses(open_page: Any, add: Any) -> None:
+    text = "Bays lie by [the Heron](https://example.org/Heron_(barque)) today."
+    add({"id": "bays", "title": "Bays", "text": text})
+    page = open_page()
+    ask(page, "Where do bays lie?")
+    assert "Bays lie by the Heron today." in card(page, "Bays").inner_text()
+
+
+def test_late_answers_change_nothing(open_page: Any, add: Any) -> None:
+    add(*CORPUS)
+    page = open_page()
+    ask(page, HOPS)
+    waiting: list[Any] = []
+    page.route("**/v1/tags/ida*", lambda route: waiting.append(route))
+    with page.expect_request("**/v1/tags/ida*"):
+        page.goto(f"{page.url}&tag=ida+moss", wait_until="commit")
+    panel = page.get_by_role("complementary")
+    panel.get_by_role("heading", name="ida moss").wait_for()
+    page.evaluate("""history.pushState(null, "", "/?q=x&tag=corin+vale");
+        dispatchEvent(new Event("moved"))""")
+    panel.get_by_text("the most relevant first").wait_for()
+    before = panel.inner_text()
+    with page.expect_response("**/v1/tags/ida*"):
+        waiting[0].continue_()
+    page.wait_for_timeout(200)
+    assert panel.inner_text() == before
+
+
+def test_an_answer_that_fails_says_so_to_everybody(open_page: Any) -> None:
+    page = open_page()
+    waiting: list[Any] = []
+    page.route("**/v1/recalls", lambda route: waiting.append(route))
+    for question in ("first", "second"):
+        with page.expect_request("**/v1/recalls"):
+            page.get_by_role("searchbox", name="Question").fill(question)
+            page.keyboard.press("Enter")
+    answer = page.locator(".results")
+    waiting[0].abort()
+    page.wait_for_timeout(200)
+    assert page.get_by_role("alert").count() == 0  # nobody waits for it
+    assert answer.get_attribute("aria-busy") == "true"
+    waiting[1].abort()
+    page.get_by_role("alert").get_by_text("The server does not answer").wait_for()
+    assert answer.get_attribute("aria-busy") == "false"  # else no screen reader says it
+
+
 def test_an_excerpt_of_a_table_begins_with_a_cell(open_page: Any, add: Any) -> None:
     rows = "".join(f"| Boat {n} | moored in bay {n} |\n" for n in range(20))
     text = f"# Fleet\n\n## Bays\n\n| boat | bay |\n|---|---|\n{rows}| Heron | with quills |\n"

@@ -40,6 +40,9 @@ def test_documents_are_found_by_title_and_by_place(open_page: Any) -> None:
     assert rows(page).count() == 1
     find.fill("tmp")
     page.get_by_text("No title and no place holds this.").wait_for()
+    page.get_by_role("link", name="Documents").click()
+    page.get_by_text("6 documents", exact=True).wait_for()
+    assert find.input_value() == ""
 
 
 def test_an_upload_replaces_the_document_of_its_place_once_confirmed(open_page: Any) -> None:

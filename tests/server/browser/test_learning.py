@@ -139,7 +139,10 @@ def test_lessons_are_listed_and_taken_back_after_a_look(open_page: Any) -> None:
     assert FOLDERS in dialog.inner_text()
     dialog.get_by_role("button", name="Cancel").click()
     assert lesson.count() == 1
+    page.request.delete("/v1/documents?place=docs/folders.md")
+    page.reload()
     lesson.get_by_role("button", name="Take back").click()
+    assert "On what is gone" in dialog.inner_text()
     dialog.get_by_role("button", name="Take back").click()
     page.get_by_text("No lessons in force.").wait_for()
 

@@ -21,18 +21,10 @@ export function useToken(token) {
 
 async function sent(method, path, query = {}, body = undefined) {
   const token = sessionStorage.getItem(TOKEN);
-  const isFile = body instanceof Blob;
-  const headers = {
-    ...(token && { Authorization: `Bearer ${token}` }),
-    ...(body !== undefined && {
-      "Content-Type": isFile ? "application/octet-stream" : "application/json",
-    }),
-  };
+  const headers = token ? { Authorization: `Bearer ${token}` } : {};
   let response;
   try {
-    response = await fetch(href(`/v1/${path}`, query), {
-      method, headers, body: body === undefined || isFile ? body : JSON.stringify(body),
-    });
+    response = await fetch(href(`/v1/${path}`, query), { method, headers, body });
   } catch {
     throw failed("The server does not answer; try again.");
   }
@@ -47,7 +39,9 @@ async function sent(method, path, query = {}, body = undefined) {
 }
 
 export const get = (path, query) => sent("GET", path, query);
-export const post = (path, body, query) => sent("POST", path, query, body);
+export const post = (path, value, query) => send(path, JSON.stringify(value), "json", query);
+export const send = (path, data, kind, query) =>
+  sent("POST", path, query, data && new Blob([data], { type: `application/${kind}` }));
 export const remove = (path, query) => sent("DELETE", path, query);
 
 /** Ask who this is; a namespace that the token does not see falls back to one that it sees. */
@@ -59,5 +53,4 @@ export async function enter() {
     session = await get("session", { namespace: null });
     history.replaceState(null, "", location.pathname);
   }
-  return session;
 }

@@ -32,10 +32,6 @@ export async function showAsk(view, given) {
       results.focus({ preventScroll: true });
     },
   }, input, h("button.primary", "Ask")), h("div.columns", results, panel));
-  document.addEventListener("keydown", function listen(event) {
-    if (view.isConnected) keys(event, view);
-    else document.removeEventListener("keydown", listen);
-  });
 
   function change(now) {
     const question = now.get("q") ?? "";
@@ -51,8 +47,9 @@ export async function showAsk(view, given) {
       document.title = `${question || "Ask"} · hebbgraph`;
       input.value = question;
       answer = question ? answered(results, question, isPlain) : { question, draw: () => {} };
-      attempt(() => (question ? answer.ask() : welcome(results)),
-        (problem) => put(results, refused(problem)));
+      attempt(() => (question ? answer.ask() : welcome(results)), (problem) => {
+        if (latest === question) put(results, refused(problem));
+      });
     }
     return true;
   }
@@ -95,10 +92,9 @@ function answered(view, question, isPlain) {
   }
 
   async function ask() {
-    view.setAttribute("aria-busy", "true");
-    await load();
+    view.ariaBusy = true;
+    await load().finally(() => { view.ariaBusy = latest !== question; });
     if (latest !== question) return;
-    view.removeAttribute("aria-busy");
     view.ariaLabel = `Answer to ${question}`;
     put(view, summary, taught && h("p.foot", nameField()), list, below);
     draw(isPlain);
@@ -144,7 +140,8 @@ function plainCards(answer) {
 
 /** How sure the answer is, and on what. */
 function summarized({ confidence, hits, ignored, names, notes, words }, isPlain) {
-  const common = ignored.filter((word) => word.passages !== null);
+  const [counted, common] = [words, ignored].map((all) =>
+    all.filter((word) => word.passages !== null));
   const turn = (label, lessons) => button(label, () => go(changed({ lessons }), true),
     { "aria-pressed": String(isPlain === Boolean(lessons)) });
   const line = (...said) => h("p.words", said);
@@ -153,8 +150,8 @@ function summarized({ confidence, hits, ignored, names, notes, words }, isPlain)
       hits.some((hit) => hit.parts.learned !== 0)
       && h("div.switch", { role: "group", "aria-label": "Ranking" },
         turn("with lessons", null), turn("without", "off"))),
-    words.length > 0 && line("In how many passages: ", joined(words.map(({ word, passages }) =>
-      [h("em", word), passages !== null && ` ${count(passages)}`]), " · ")),
+    counted.length > 0 && line("In how many passages: ", joined(counted.map(({ word, passages }) =>
+      [h("em", word), ` ${count(passages)}`]), " · ")),
     names.length + common.length > 0 && line("Names in the question: ",
       names.map((tag) => [tagLink(tag), " "]), common.map(({ word, passages }) =>
         [tagLink(word), ` ignored: in ${some(passages, "passage")} `])),
@@ -163,10 +160,9 @@ function summarized({ confidence, hits, ignored, names, notes, words }, isPlain)
   ];
 }
 
-function keys(event, view) {
-  if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog")) return;
-  const isTyping = event.target.matches("input, select");
-  const all = [...view.querySelectorAll(".cards > li")];
+/** Keys that move among the passages, and press their buttons. */
+export function keys(event, isTyping) {
+  const all = [...document.querySelectorAll(".results .cards > li")];
   const at = all.indexOf(event.target.closest(".cards > li"));
   const step = { j: 1, ArrowDown: 1, k: -1, ArrowUp: -1 }[event.key];
   const target = /^[a-z]$/.test(event.key) && all[at]?.querySelector(`[data-key="${event.key}"]`);

@@ -9,7 +9,7 @@ export function named({ id, title, text, place }, marks = []) {
   const label = title || text?.slice(0, 60) || "a passage that is gone";
   const shown = plain(label, title ? placed(title, marks) : []);
   const address = href("/documents", { place, passage: id });
-  return [place ? h("a", { href: address }, shown) : shown, place && h("small", place)];
+  return [place ? h("a", { href: address }, shown) : shown, place && [" ", h("small", place)]];
 }
 
 /** The text, cut to what matters until it is opened. */

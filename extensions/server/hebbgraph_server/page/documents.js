@@ -2,7 +2,7 @@
 import { changed, go, href } from "./address.js";
 import { get, post, remove, session } from "./api.js";
 import { named } from "./card.js";
-import { attempt, button, confirmed, count, h, put, refused, some, tell } from "./dom.js";
+import { attempt, button, confirmed, count, h, put, refuse, some, tell } from "./dom.js";
 import { excerpt } from "./text.js";
 import { choose, review } from "./upload.js";
 
@@ -20,7 +20,7 @@ export async function showDocuments(view, given) {
   let timer = 0;
   input.addEventListener("input", () => {
     clearTimeout(timer);
-    timer = setTimeout(() => go(changed({ find: input.value.trim() }), true), 200);
+    timer = setTimeout(() => go(changed({ find: input.value }), true), 200);
   });
   put(view, h("h1", "Documents"), mayWrite && review(find),
     h("div.row", input, mayWrite && button("Add files", choose, { class: "primary" }),
@@ -40,7 +40,8 @@ export async function showDocuments(view, given) {
   await find();
   return (now) => {
     if (now.has("place")) return false;
-    attempt(find, (problem) => put(said, refused(problem)));
+    input.value = now.get("find") ?? "";
+    attempt(find, refuse(said));
     return true;
   };
 }
@@ -50,7 +51,7 @@ const row = (document) => h("li", h("div.head", h("h2", named(document)),
 
 async function showDocument(view, place, wanted) {
   const { passages } = await get("documents/passages", { place });
-  const title = passages[0].headings[0] ?? passages[0].title ?? place;
+  const title = passages[0].headings[0] || passages[0].title || place;
   document.title = `${title} · hebbgraph`;
   put(view, h("div.head", h("h1", title), session.may.write && h("div.row",
       button("Replace", (event) => choose(event, place)),
@@ -66,8 +67,8 @@ async function showDocument(view, place, wanted) {
 }
 
 async function erase(place, title, passages) {
-  const size = some(passages.length, "passage");
-  if (!await confirmed(`Delete “${title}”?`, ERASED, `Delete ${size}`)) return;
+  const label = `Delete ${some(passages.length, "passage")}`;
+  if (!await confirmed(`Delete “${title}”?`, ERASED, label)) return;
   await attempt(async () => {
     const { deleted } = await remove("documents", { place });
     go(href("/documents"));
@@ -83,7 +84,7 @@ async function reread(report, done, wanted = { preview: true }) {
     put(report, reported(found, wanted, (next) => reread(report, done, next)));
     dispatchEvent(new Event("stored"));
     done();
-  }, (problem) => put(report, refused(problem)));
+  }, refuse(report));
 }
 
 /** What is or will be read, what failed and why, and whose files are gone. */

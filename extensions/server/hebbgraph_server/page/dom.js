@@ -36,6 +36,7 @@ export const button = (label, onclick, more = {}) =>
   h("button", { type: "button", onclick, ...more }, label);
 
 export const refused = (problem) => h("p.refused", { role: "alert" }, problem.message);
+export const refuse = (view) => (problem) => put(view, refused(problem));
 
 export async function attempt(work, fail = (problem) => tell(problem.message)) {
   try {
@@ -47,7 +48,7 @@ export async function attempt(work, fail = (problem) => tell(problem.message)) {
 }
 
 export const count = (value) => value.toLocaleString("en");
-export const some = (value, one, many = `${one}s`) => `${count(value)} ${value === 1 ? one : many}`;
+export const some = (value, one) => `${count(value)} ${one}${value === 1 ? "" : "s"}`;
 export const joined = (items, separator = ", ") =>
   items.flatMap((item, at) => (at ? [separator, item] : [item]));
 

@@ -2,7 +2,7 @@
 import { href } from "./address.js";
 import { get, remove, session } from "./api.js";
 import { named } from "./card.js";
-import { attempt, button, confirmed, h, joined, put, refused, some, tell } from "./dom.js";
+import { attempt, button, confirmed, h, joined, put, refuse, some, tell } from "./dom.js";
 
 export async function showLearned(view) {
   const { lessons, total } = await get("lessons", { limit: 1000 });
@@ -33,7 +33,8 @@ function row(lesson, again) {
 }
 
 async function takeBack({ cited, id, rejected }, again) {
-  const titles = joined([...cited, ...rejected].map((each) => h("b", each.title)));
+  const titles = joined([...cited, ...rejected].map(({ title }) =>
+    h("b", title || "what is gone")));
   if (!await confirmed("Take this lesson back?", ["On ", titles], "Take back")) return;
   await attempt(async () => {
     await remove(`lessons/${encodeURIComponent(id)}`);
@@ -47,12 +48,11 @@ function check() {
   const result = h("span", { role: "status" });
   return h("div.row", button("Did it help?", () => attempt(async () => {
     put(result, verdict(await get("lessons/evaluation")));
-  }, (problem) => put(result, refused(problem)))), result);
+  }, refuse(result))), result);
 }
 
 function verdict({ questions, better, worse }) {
   if (questions < 2) return "It takes answers to two questions to tell.";
-  const same = questions - better - worse;
-  return `${questions} past questions, each without its own lesson: the others make `
-    + `${better} better, ${worse} worse, and leave ${same} as before.`;
+  return `${questions} past questions, each without its own lesson: the others make ${better} `
+    + `better, ${worse} worse, and leave ${questions - better - worse} as before.`;
 }

@@ -1,9 +1,9 @@
 // The shell: who asks, the place in the address, keys, files dropped anywhere.
 import { changed, go, href, parameters } from "./address.js";
 import { enter, session, useToken } from "./api.js";
-import { showAsk } from "./ask.js";
+import { keys, showAsk } from "./ask.js";
 import { showDocuments } from "./documents.js";
-import { attempt, button, h, put, refused, some, tell } from "./dom.js";
+import { attempt, button, h, put, refuse, refused, some, tell } from "./dom.js";
 import { showLearned } from "./learned.js";
 import { offer } from "./upload.js";
 
@@ -34,7 +34,7 @@ async function show() {
     drawCorpus();
     here.change = await draw(view, parameters());
     if (!PLACES[here.path]) tell("There is nothing at this address");
-  }, (problem) => put(view, refused(problem)));
+  }, refuse(view));
 }
 
 function drawCorpus() {
@@ -74,6 +74,7 @@ addEventListener("signin", (event) => signIn(event.detail));
 addEventListener("stored", () => enter().then(drawCorpus));
 addEventListener("popstate", show);
 addEventListener("moved", () => {
+  tell("");
   const before = shown.path;
   show();
   if (before === location.pathname) return;
@@ -90,13 +91,13 @@ document.addEventListener("click", (event) => {
 });
 
 document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog")) return;
   const isTyping = event.target.matches("input, select");
   if (event.key === "Escape" && parameters().has("tag")) go(changed({ tag: null }));
-  else if (event.key === "/" && !isTyping && !document.querySelector("dialog")) {
+  else if (event.key === "/" && !isTyping) {
     event.preventDefault();
     main.querySelector("input[type=search]")?.select();
-  }
+  } else keys(event, isTyping);
 });
 
 const drop = document.getElementById("drop");

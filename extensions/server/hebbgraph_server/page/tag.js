@@ -2,7 +2,7 @@
 import { changed, go } from "./address.js";
 import { get } from "./api.js";
 import { named } from "./card.js";
-import { attempt, button, count, h, put, refused, some } from "./dom.js";
+import { attempt, button, count, h, put, refuse, some } from "./dom.js";
 import { excerpt } from "./text.js";
 
 /** A tag as a link that opens its panel. */
@@ -12,21 +12,23 @@ export async function showTag(panel, tag) {
   panel.hidden = !tag;
   put(panel);
   if (!tag) return;
-  panel.setAttribute("aria-label", `About ${tag}`);
-  const close = () => go(changed({ tag: null }));
-  put(panel, button("×", close, { class: "close", "aria-label": "Close" }),
-    h("h2", { tabindex: "-1" }, tag));
+  panel.ariaLabel = `About ${tag}`;
+  const body = h("div"); // late answers find it gone
+  put(panel,
+    button("×", () => go(changed({ tag: null })), { class: "close", "aria-label": "Close" }),
+    h("h2", { tabindex: "-1" }, tag), body);
   panel.querySelector("h2").focus({ preventScroll: true });
   await attempt(async () => {
     const about = await get(`tags/${encodeURIComponent(tag)}`, { k: 50 });
-    panel.append(
-      h("p.soft", `In ${some(about.chunks, "passage")}; the most relevant first.`),
+    put(body,
+      h("p.soft", `In ${some(about.chunks, "passage")}; ${about.hits.length} shown, `
+        + "the most relevant first."),
       h("ol.rows", { "aria-label": "Passages" }, about.hits.map((hit) => h("li", h("h3", named(hit)),
         h("div.text", excerpt(hit, 120).parts)))),
       section("Neighbors, and in how many passages", about.neighbors, (each) =>
         h("li", tagLink(each.tag, [" ", h("small", count(each.weight))])), "ul.tags"),
       section("What links there", about.linked_from, (from) => h("li", named(from))));
-  }, (problem) => panel.append(refused(problem)));
+  }, refuse(body));
 }
 
 function section(title, items, draw, list = "ul") {

@@ -44,7 +44,7 @@ const MARKDOWN = new RegExp([
   "(?<tick>`+)(?<code>[^`]+)\\k<tick>",
   "(?:\\*\\*|__)(?=\\S)(?<strong>.+?)(?:\\*\\*|__)",
   "(?<![\\w*])[*_](?<em>[^\\s*_](?:[^*_]*[^\\s*_])?)[*_](?!\\w)",
-  "!?\\[(?<label>[^\\]]{0,300})\\]\\([^)]*\\)",
+  "!?\\[(?<label>[^\\]]{0,300})\\]\\((?:[^()]|\\([^()]*\\))*\\)",
   "\\\\(?<escape>[!-/:-@[-`{-~])",
   "^[ \\t]*(?:```|~~~).*$",
   "^(?<indent>[ \\t]*)[-*+>][ \\t]+",
@@ -52,18 +52,20 @@ const MARKDOWN = new RegExp([
 const VERBATIM = { block: "code.block", code: "code" };
 const DRAWN = { heading: "strong.block", strong: "strong", em: "i", label: "span" };
 
-export function drawn(text, marks, from = 0, to = text.length) {
+/** Draw a range; code that it cuts gets fences. */
+export function drawn(text, marks, from = 0, to = text.length, before = "", after = "") {
   const parts = [];
+  const begin = from - before.length;
   let at = from;
-  for (const match of text.slice(from, to).matchAll(MARKDOWN)) {
+  for (const match of `${before}${text.slice(from, to)}${after}`.matchAll(MARKDOWN)) {
     // Spaces that a block takes with it.
     const around = /^\s|\s$/.test(match[0]) && " ";
-    parts.push(plain(text, marks, at, from + match.index), around);
-    at = from + match.index + match[0].length;
+    parts.push(plain(text, marks, at, begin + match.index), around);
+    at = begin + match.index + match[0].length;
     const { groups } = match;
     for (const [name, range] of Object.entries(match.indices.groups)) {
       if (!range) continue;
-      const [start, end] = range.map((n) => from + n);
+      const [start, end] = range.map((n) => begin + n);
       if (VERBATIM[name]) parts.push(h(VERBATIM[name], plain(text, marks, start, end)));
       else if (DRAWN[name]) parts.push(h(DRAWN[name], drawn(text, marks, start, end)));
       else if (name === "row") parts.push(cells(text, marks, start, end));
@@ -113,8 +115,9 @@ export function excerpt({ text, title, ...passage }, room = 250) {
   merged[0][0] = Math.max(merged[0][0], first);
   const [[from, to]] = merged;
   const isWhole = merged.length === 1 && from === first && !text.slice(to).trim();
-  const parts = merged.map(([from, to]) =>
-    [drawn(text, marks, from, to), text.slice(to).trim() && " … "]);
+  const isCode = (at) => (text.slice(0, at).match(/^[ \t]*(```|~~~)/gm) ?? []).length % 2;
+  const parts = merged.map(([from, to]) => [drawn(text, marks, from, to,
+    isCode(from) ? "```\n" : "", isCode(to) ? "\n```" : ""), text.slice(to).trim() && " … "]);
   return { isWhole, whole: drawn(text, marks, first), parts: [from > first && "… ", parts] };
 }
 

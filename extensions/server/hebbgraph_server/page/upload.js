@@ -1,6 +1,6 @@
 // Uploads: a file is compared with what is there, and stored once people say so.
 import { go, href } from "./address.js";
-import { post } from "./api.js";
+import { send } from "./api.js";
 import { attempt, button, count, h, joined, put, some, tell } from "./dom.js";
 
 /** Files that wait for a decision: {file, place, change, why, others}. */
@@ -28,15 +28,15 @@ export async function offer(files, place = null) {
   if (location.pathname !== "/documents" || place) go(href("/documents"));
   redraw();
   for (const each of added) await preview(each);
-  tell(`${some(added.length, "file")} read; nothing is stored yet`);
+  tell("Read; nothing is stored yet");
 }
 
-const send = (each, isPreview) =>
-  post("documents", new Blob([each.file]), { place: each.place, preview: isPreview });
+const upload = (each, isPreview) =>
+  send("documents", each.file, "octet-stream", { place: each.place, preview: isPreview });
 
 async function preview(each) {
   await attempt(async () => {
-    each.change = await send(each, true);
+    each.change = await upload(each, true);
     // A document of this name elsewhere may be meant: people decide.
     if (!each.change.replaces) each.others = each.change.same_name;
     each.isOpen ??= each.others.length > 0;
@@ -52,7 +52,7 @@ async function store(done) {
   redraw();
   for (const each of stored) {
     await attempt(async () => {
-      await send(each, false);
+      await upload(each, false);
       leaveOut(each);
     }, (problem) => Object.assign(each, { change: null, why: problem.message }));
   }
