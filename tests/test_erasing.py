@@ -204,8 +204,9 @@ def test_file_of_vectors_of_a_killed_reader_is_removed(
         assert _traces(tmp_path) == []
 
 
+@pytest.mark.parametrize("everything", [False, True])
 def test_asking_again_ends_what_a_killed_process_began(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, everything: bool
 ) -> None:
     """It deleted, and died before the file of vectors was overwritten."""
     _filled(tmp_path).close()
@@ -213,13 +214,12 @@ def test_asking_again_ends_what_a_killed_process_began(
     if not child:
         monkeypatch.setattr(VectorCache, "erase", lambda *_: os._exit(9))
         with _open(tmp_path) as index:
-            index.delete(_SECRET["id"])
+            index.delete(index.ids() if everything else _SECRET["id"])
         os._exit(0)
     assert os.waitpid(child, 0)[1] >> 8 == 9
     assert [name.rpartition(".")[2] for name, _ in _traces(tmp_path)] == ["vectors"]
     with _open(tmp_path) as index:
         assert index.delete(_SECRET["id"]).erased
-        index.recall("rope")
         assert _traces(tmp_path) == []
 
 

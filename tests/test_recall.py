@@ -101,6 +101,20 @@ def test_cues_are_the_tags_that_a_question_names(ships: HebbianIndex) -> None:
     assert ships.recall("What does a bowline do?").cues == ()
 
 
+def test_words_of_given_tags_are_searched(memory: HebbianIndex) -> None:
+    memory.add(
+        [
+            {"id": "convoy", "text": "Ten lorries reached the valley.", "tags": ["Food aid"]},
+            {"id": "aid", "text": "First aid is taught in May."},
+            {"id": "food", "text": "The food was cold."},
+        ]
+    )
+    hits = memory.recall("food aid").hits
+    assert (hits[0].id, hits[0].has) == ("convoy", ("food", "aid"))
+    memory.add([{"id": "convoy", "text": "Ten lorries reached the valley."}])
+    assert {hit.id for hit in memory.recall("food aid") if hit.score} == {"aid", "food"}
+
+
 def test_paths_lead_from_the_question_over_tags(ships: HebbianIndex) -> None:
     recall = ships.recall("Where was the builder of the Petrel born?", k=8)
     assert [hit.id for hit in recall][:2] == ["petrel", "moss"]

@@ -57,6 +57,8 @@ CASES = [
     ("What does v2.1 add?", "Version 2.1 brings refunds.", ["Version 1.2 brings carts.", "v2.0 adds carts."]),
     ("Python 3.11", "It needs Python3.11.", ["It needs Python3.9 since 11 May.", "Python likes 3.12."]),
     ("gpt 3.5", "It asks GPT-3.5 first.", ["It asks GPT-4 first, 3 or 5 times."]),
+    # A code that hardly any text holds outweighs common words.
+    ("What does error E4305 mean?", "E4305: the pump stopped.", ["Error X17 means that a valve leaks.", "An error means a reset."]),
     # Signs that are part of a name, and signs that are words.
     ("What is C?", "C is compiled to machine code; pointers are everywhere.", ["Objective-C has messages.", "C++ has classes.", "C# has events."]),
     ("What is C++?", "C++ has classes and many other things.", ["C has structs.", "C# has events."]),

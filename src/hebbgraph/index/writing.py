@@ -131,7 +131,7 @@ class WritingVerbs(OpenNamespace):
         erased = self._erase(removed)
         return DeleteReport(deleted=report.deleted, erased=erased, resting=report.resting)
 
-    def _erase(self, rows: Iterable[int], *, wait: float | None = None) -> bool:
+    def _erase(self, rows: Sequence[int], *, wait: float | None = None) -> bool:
         """Overwrite what was deleted, in the log and then in the file of vectors."""
         erased = self._database.erase_log(self.settings.wait if wait is None else wait)
         self._vectors.erase(rows)  # last, for an older reader may have written the file meanwhile

@@ -65,8 +65,8 @@ def prepare(chunk: Chunk, tagged: Iterable[str] | None, settings: Settings) -> P
     tokens = tokenize_texts(chunk.title, text)
     both = f"{chunk.title}\n\n{text}"
     spoken = languages_of(chain.from_iterable(tokens), both)
-    words, length = text_words(tokens, both, settings.language, spoken)
     given = [*chunk.tags, *(tagged or ())]
+    words, length = text_words(tokens, both, settings.language, spoken, given)
     by_kind = proposals(text, chunk.title, given, spoken)
     for kind, keys in zip(("title", "given"), named_by_links(chunk), strict=True):
         by_kind.setdefault(kind, []).extend(keys)

@@ -26,7 +26,7 @@ from hebbgraph.formulas.confidence import (
 )
 from hebbgraph.formulas.evidence import Evidence, fuse
 from hebbgraph.protocols import VectorSearch
-from hebbgraph.recall.question import Question
+from hebbgraph.recall.question import MOST_WITH_CODE, Question
 from hebbgraph.recall.snapshot import Snapshot
 from hebbgraph.terms import TermKind
 from hebbgraph.text.query import is_code, query_terms
@@ -37,8 +37,6 @@ from hebbgraph.text.tokens import lexical_terms, tokenize
 CANDIDATES = 200
 #: Look up which chunks hold the rarest words of a question, for this many words.
 _WORDS = 16
-#: A code that at most this many chunks hold identifies them.
-_MOST_WITH_CODE = 2
 
 
 def direct_evidence(
@@ -112,7 +110,7 @@ class RareWords:
         found = [
             self._question.search.holders(word)
             for word in codes
-            if 0 < self._frequencies.get(word, 0) <= _MOST_WITH_CODE
+            if 0 < self._frequencies.get(word, 0) <= MOST_WITH_CODE
         ]
         return np.unique(np.concatenate(found)) if found else np.empty(0, np.int64)
 

@@ -18,7 +18,7 @@ from hebbgraph.terms import TermKind
 from hebbgraph.text.compounds import compounds
 from hebbgraph.text.context import STEMMED, label
 from hebbgraph.text.matching import Phrases, possible_phrases
-from hebbgraph.text.query import LIGHT, one_slip_away, query_terms, subject
+from hebbgraph.text.query import LIGHT, is_code, one_slip_away, query_terms, subject
 from hebbgraph.text.shapes import languages_of
 from hebbgraph.text.syllables import is_syllabic
 from hebbgraph.text.tokens import AUTO, STOP_WORDS, WORD_LISTS, display, lexical_terms, tokenize
@@ -36,6 +36,8 @@ _CAPITAL = re.compile(r"(?<=[^\W\d_A-Z] )[A-Z]\w*")
 _FEW = 50
 #: From so many letters on, an unknown word may be a slip for a known one.
 _LONG = 5
+#: A code that at most this many chunks hold identifies them, so it weighs twice.
+MOST_WITH_CODE = 2
 #: Umlauts that are written out ("Schlueter"), but not "ue" in "neue" or "Quelle"; and back.
 _UMLAUT = re.compile("(?<![aeiouq])([aou])e")
 _WRITTEN = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ø": "oe", "å": "aa"})
@@ -107,6 +109,8 @@ def read_question(
         search = WordSearch(snapshot, words, forms)
     frequencies = {word: search.frequency(word) for word in words}
     weigh_compounds(words, frequencies, text, language)
+    for code in filter(is_code, words):
+        words[code] *= 2 if 0 < frequencies[code] <= MOST_WITH_CODE else 1
     search.weights = words
     cues = _cues(snapshot, tokens)
     search.also = [cue.id for cue in cues if cue.is_known]

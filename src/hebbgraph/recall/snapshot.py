@@ -175,10 +175,7 @@ class Snapshot:
 
     def _load_holders(self, tags: list[int]) -> dict[int, tuple[IntArray, BoolArray]]:
         """Read which chunks hold tags, and whether as titles; of incidental tags only these."""
-        known = self.cache.tables["postings"]  # those of cues, which were read with those of words
-        postings = {tag: known[tag] for tag in tags if tag in known}
-        if missing := [tag for tag in tags if tag not in known]:
-            postings |= read_postings(self.session, missing)
+        postings = self.postings(tags)
         found: dict[int, tuple[IntArray, BoolArray]] = {}
         for tag, (_, is_incidental) in zip(tags, self._info(np.array(tags)), strict=True):
             rows, is_title = postings[tag].rows.astype(np.int64), postings[tag].roles == Role.TITLE

@@ -140,7 +140,7 @@ class Blocks:
             yield int(keys[start]), number, contents[number], start, stop
 
     def _add(self, session: Session, keys: IntArray, records: NDArray[np.void]) -> None:
-        """Add sorted records to the blocks where they belong."""
+        """Add sorted records to the blocks where they belong; they replace those of equal rows."""
         updated: list[tuple[bytes, int]] = []
         inserted: list[tuple[int, int, bytes]] = []
         full = []
@@ -155,7 +155,9 @@ class Blocks:
                     full.append(key)
                 new = data + new
             else:
-                new = self._merged(data, records[start:stop])
+                held, later = np.frombuffer(data, self._dtype), records[start:stop]
+                both = np.append(held[~np.isin(held[self._row], later[self._row])], later)
+                new = both[both[self._row].argsort()].tobytes()
             for at in range(0, len(new), size * _BLOCK):
                 part = new[at : at + size * _BLOCK]
                 if at == 0 and block:
@@ -166,12 +168,6 @@ class Blocks:
         session.many(self._insert, inserted)
         if full:
             self._join_last(session, full)
-
-    def _merged(self, data: bytes, new: NDArray[np.void]) -> bytes:
-        """Return a block with new records, which replace those of equal rows."""
-        held = np.frombuffer(data, self._dtype)
-        both = np.concatenate((held[~np.isin(held[self._row], new[self._row])], new))
-        return both[both[self._row].argsort()].tobytes()
 
     def _join_last(self, session: Session, keys: Sequence[int]) -> None:
         """Let the last block of each key join the one before, if they make one block."""

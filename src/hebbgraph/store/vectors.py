@@ -172,8 +172,8 @@ class VectorCache:
             if update_nearest(near, stamps, vectors):
                 self._near = None
 
-    def erase(self, rows: Iterable[int]) -> None:
-        """Overwrite the vectors of deleted chunks in the file."""
+    def erase(self, rows: Sequence[int]) -> None:
+        """Overwrite the vectors of deleted chunks in the file; of all of them if none is named."""
         with GATE.passed(), self._lock:  # a fork would leave the lock to the child
             self._state = None
             if self._path is None:
@@ -188,8 +188,12 @@ class VectorCache:
                 self._path.unlink(missing_ok=True)
                 near.unlink(missing_ok=True)
                 return
-            at, known = places_in(opened.base.rows, np.array(list(rows), np.int64))
-            _overwrite(opened.base, at[known])
+            is_gone = np.isin(opened.base.rows, rows)
+            if not rows:  # asked again, since a process was killed before it came here
+                with self._database.read() as session:
+                    held = [row for (row,) in session.rows("SELECT row FROM $embedding")]
+                is_gone = ~np.isin(opened.base.rows, held)
+            _overwrite(opened.base, np.flatnonzero(is_gone))
             if near.exists():
                 update_nearest(near, opened.base.stamps, opened.base.vectors)
 

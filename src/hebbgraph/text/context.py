@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from itertools import chain
 from typing import Any
@@ -99,11 +99,11 @@ def join_tokens(tokens: list[list[str]]) -> str:
 
 
 def text_words(
-    tokens: list[list[str]], text: str, language: str, spoken: list[str]
+    tokens: list[list[str]], text: str, language: str, spoken: list[str], tags: Iterable[str] = ()
 ) -> tuple[Counter[str], int]:
     r"""Return how often a chunk holds each word, and its length, in words of its tokens.
 
-    The words of compounds that tokens lack are added, and for Vietnamese, syllables with marks.
+    Words of compounds and tags that tokens lack are added; for Vietnamese, syllables with marks.
 
     If texts have each their own language, words are stemmed as English, so that every phrase is
     found, and again in the language of the text; a label says which one that is.
@@ -121,7 +121,8 @@ def text_words(
             for part in tokens:
                 words.update(word for word in lexical_terms(part, name) if word not in own)
         words.update(map(label, spoken))
-    added = list(chain.from_iterable((whole, *parts) for whole, parts, _ in compounds(text)))
+    added = [token for whole, parts, _ in compounds(text) for token in (whole, *parts)]
+    added += chain.from_iterable(map(tokenize, tags))
     for word in lexical_terms(added, language):
         words[word] = words[word] or 1
     if spoken == [SYLLABIC]:
