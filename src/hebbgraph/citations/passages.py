@@ -66,7 +66,7 @@ _HEAD = re.compile(
 #: Where no text has one of these, and all have: ``Source ID: 1``, ``{"id": 1, "text": "``, ``1.``
 _LIST_HEAD = re.compile(
     rf"(?:{_WORD}[ _-]?)?(?:id|index|key|number)[\"']? ?: ?[\"'\[]?([\w-]{{1,64}})(?![\w.-])"
-    r"|\(?([0-9]{1,3})[.):]",
+    r"|\(?([0-9]{1,3})[.):](?![0-9])",
     re.IGNORECASE,
 )
 #: Lines that may stand between a key and a text: elements, addresses and metadata.
@@ -77,6 +77,10 @@ _BETWEEN = re.compile(
 )
 #: Before a key, and between it and a text on its line: ``] Content: "``
 _MARKS = " \t>*#=\"'“«{-"
+#: A line that begins like a key.
+_LABEL_LINE = re.compile(
+    rf"^[{_MARKS}]*(?:{_HEAD.pattern}|{_LIST_HEAD.pattern})", re.IGNORECASE | re.MULTILINE
+)
 _TAIL = re.compile(
     rf"[:.)\],–{_MARKS}]*(?:[\w ]*(?:content|text|snippet|excerpt|passage)s?[\"']?: ?[\"'“«]?)?"
 )
@@ -258,7 +262,8 @@ def shown_in(prompt: Any, passages: Iterable[PassageLike]) -> Shown:
     natives = tuple((kind, _owners(name, parts, candidates)) for kind, name, parts in blocks)
     visible.update((id_, None) for _, ids in natives for id_ in ids)
     texts = [f"{p.title}\n{p.text}" for p in candidates if p.id in visible or not p.id]
-    copied = {name for text in texts for _, names in markers(text, owners) for name in names}
+    copied = {name for part in texts for _, names in markers(part, owners) for name in names}
+    copied |= _doubled(text, places, keys)
     ambiguous = tuple(key for key, ids in owners.items() if len(ids) > 1 or key in copied)
     return Shown(
         keys={key: id_ for key, [id_, *_] in owners.items() if id_ and key not in ambiguous},
@@ -323,6 +328,42 @@ def _key_at_start(line: str, head: re.Pattern[str], *, ends: bool = False) -> st
     if match is None or (ends and not _TAIL.fullmatch(rest, match.end())):
         return None
     return match[match.lastindex or 0]
+
+
+def _doubled(
+    prompt: str, places: Sequence[tuple[int, int, str]], keys: Sequence[str | None]
+) -> set[str]:
+    """Return numbers that stand before a text and before something else, as a document around it.
+
+    Only lines between texts count that look like those of keys, or go on with a list begun above:
+    neither examples above all texts, nor a list within a passage.
+    """
+    lines, last = list[tuple[str, str, str]](), 0
+    for (start, end, id_), key in zip(places, keys, strict=True):
+        found = list(_LABEL_LINE.finditer(prompt, last, start))
+        own = max((at for at, m in enumerate(found) if m[m.lastindex or 0] == key), default=-1)
+        for at, match in enumerate(found):
+            group = match.lastindex or 0
+            form = prompt[match.start() : match.start(group)].strip(_MARKS).lower()
+            is_above = not last and "\n" in prompt[match.end() : start]
+            name = id_ if at == own else "" if is_above else f"\n{match.start()}"
+            if match[group].isdecimal() and (at + 1 != own or match[group] != key):
+                lines.append((form, match[group], name))
+        last = end
+    forms = {form for form, _, name in lines if name and name[0] != "\n"}
+    standing, above = dict[str, set[str]](), dict[str, list[str]]()
+    for form, number, name in lines:
+        run = above.setdefault(form, [])
+        if run and int(number) <= int(run[-1]):
+            run.clear()
+        if not name:
+            run.append(number)
+        elif run or form in forms:
+            forms.add(form)
+            standing.setdefault(number, set()).add(name)
+            for other in run:
+                standing.setdefault(other, set()).add("")
+    return {number for number, names in standing.items() if len(names) > 1}
 
 
 # -- prompts ------------------------------------------------------------------------------
