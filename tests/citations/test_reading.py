@@ -113,6 +113,7 @@ def test_numbers_that_do_not_list_the_texts_are_no_keys(prompt: str) -> None:
         ("[1] {} {}\n[2] {}", {"1": "a", "2": "c"}),
         ("{} [1]\n{} [2]\n{} [3]", {}),
         ("{} [1] {} [2] {} [3]", {}),
+        ("Context:\n{}\n[1]\n{}\n[2]\n{}\n[3]\n\nWho?", {}),
         # Examples and lists that are no documents around them.
         ("E.g.\n[1] x\n[2] y\n---\n[1] {}\n\n[2] {}\n\n[3] {}", {"1": "a", "2": "b", "3": "c"}),
         ("1. Be brief.\n2. Cite.\n\n[1] {}\n1. Go\n2. Stay\n[2] {}\n{}", {"1": "a", "2": "b"}),

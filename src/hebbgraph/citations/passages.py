@@ -271,7 +271,10 @@ def _keys(prompt: str, places: Sequence[Place], head: re.Pattern[str]) -> list[s
     """Return the key of each text: it stands behind the line on which the text before ends."""
     ends = [0, *(prompt.find("\n", end) + 1 or len(prompt) for _, end, _ in places)]
     starts = ((max(last, at - _BEFORE), at) for last, (at, *_) in zip(ends, places, strict=False))
-    return [_key_before(prompt[first:at], head) for first, at in starts]
+    keys = [_key_before(prompt[first:at], head) for first, at in starts]
+    # Where keys stand below their texts, the first text has none, and one is behind the last.
+    is_below = bool(keys) and keys[0] is None and head.match(prompt[ends[-1] :].lstrip())
+    return [None] * len(keys) if is_below else keys
 
 
 def _key_before(before: str, head: re.Pattern[str]) -> str | None:
@@ -300,10 +303,6 @@ def _key_at_start(line: str, head: re.Pattern[str], *, ends: bool = False) -> st
     match = head.match(rest)
     if match is None or (ends and not _TAIL.fullmatch(rest, match.end())):
         return None
-    return _key_of(match)
-
-
-def _key_of(match: re.Match[str]) -> str:
     return match[match.lastindex or 0]
 
 
@@ -315,25 +314,26 @@ def _doubled(prompt: str, places: list[Place], keys: list[str | None]) -> Iterat
     """
     lines, forms, last = list[tuple[str, int, bool, bool]](), set[str](), 0
     for (start, end, _), key in zip(places, keys, strict=True):
-        found = [m for m in _LABEL_LINE.finditer(prompt, last, start) if _key_of(m).isdecimal()]
-        own = max((at for at, m in enumerate(found) if _key_of(m) == key), default=-1)
-        for at, match in enumerate(found[: own + 1] or found):
+        found = [(m, m[m.lastindex or 0]) for m in _LABEL_LINE.finditer(prompt, last, start)]
+        found = [(match, number) for match, number in found if number.isdecimal()]
+        own = max((at for at, (_, number) in enumerate(found) if number == key), default=-1)
+        for at, (match, number) in enumerate(found[: own + 1] or found):
             form = prompt[match.start() : match.start(match.lastindex or 0)].strip(_MARKS).lower()
             forms |= {form} if at == own else set()
             is_above = not (last or at == own or _TAIL.fullmatch(prompt, match.end(), start))
-            is_known = at == own or (at + 1 == own and _key_of(match) == key)  # in two lines
-            lines.append((form, int(_key_of(match)), is_above, is_known))
+            is_known = at == own or (at + 1 == own and number == key)  # in two lines
+            lines.append((form, int(number), is_above, is_known))
         last = end
     above = dict[str, tuple[int, bool]]()
-    for form, number, is_above, is_known in lines:
-        if above.get(form, (-1, True))[0] >= number:
+    for form, n, is_above, is_known in lines:
+        if above.get(form, (-1, True))[0] >= n:
             del above[form]
         if is_above:
-            above[form] = number, is_known
+            above[form] = n, is_known
         elif form in forms or form in above:
             forms.add(form)
-            counted = [(number, is_known), above.pop(form, (number, True))]
-            yield from (str(number) for number, is_known in counted if not is_known)
+            counted = [(n, is_known), above.pop(form, (n, True))]
+            yield from (str(n) for n, is_known in counted if not is_known)
 
 
 # -- prompts ------------------------------------------------------------------------------
