@@ -246,10 +246,8 @@ def _resolved(target: str, address: str | None) -> str:
     path, mark, fragment = target.partition("#")
     if not path:
         return page + target
-    if path.startswith("/") and not page.startswith("/"):
-        path = path.lstrip("/")  # from the root of the collection
-    else:
-        path = join(dirname(page), path)
+    is_rooted = path.startswith("/") and not page.startswith("/")  # in the collection
+    path = path.lstrip("/") if is_rooted else join(dirname(page), path)
     return normpath(path) + mark + fragment
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from typing import Any
 
 import pytest
@@ -99,6 +100,49 @@ def test_numbers_that_do_not_list_the_texts_are_no_keys(prompt: str) -> None:
     texts = ("The mill opens in April.", "The fee is twelve crowns.", "The bees are here.")
     passages = [Passage(name, text) for name, text in zip("abc", texts, strict=True)]
     assert shown_in(prompt.format(*texts), passages).keys == {}
+
+
+@pytest.mark.parametrize(
+    ("prompt", "keys"),
+    [
+        # Texts within documents that have lists of their own.
+        ("Source 1: Rules\n\n(2) {}\n\n[2] {}\n\nSource 2: More\n\n[1] {}", {}),
+        ("[1]\nRules\n(2) {}\n[2] {}\n\n[2]\nMore\n[1] {}", {}),
+        ("1. See\n[1] {}\n[2] {}\n\n2. More\n[3] {}", {"1": "a", "3": "c"}),
+        ("<passage_1>\nRules\n[2] {}\n{}\n<passage_2>\n[1] {}", {}),
+        ("[1] {} {}\n[2] {}", {"1": "a", "2": "c"}),
+        ("{} [1]\n{} [2]\n{} [3]", {}),
+        ("{} [1] {} [2] {} [3]", {}),
+        ("Context:\n{}\n[1]\n{}\n[2]\n{}\n[3]\n\nWho?", {}),
+        # Examples and lists that are no documents around them.
+        ("E.g.\n[1] x\n[2] y\n---\n[1] {}\n\n[2] {}\n\n[3] {}", {"1": "a", "2": "b", "3": "c"}),
+        ("1. Be brief.\n2. Cite.\n\n[1] {}\n1. Go\n2. Stay\n[2] {}\n{}", {"1": "a", "2": "b"}),
+        ("1. Passages\n\n[1] {}\n[2] {}\n[3] {}\n\n2. Question", {"1": "a", "2": "b", "3": "c"}),
+    ],
+)
+def test_a_number_of_the_texts_and_of_a_document_around_them(
+    prompt: str, keys: dict[str, str]
+) -> None:
+    texts = ("The mill opens in April.", "The fee is twelve crowns.", "The bees are here.")
+    passages = [Passage(name, text) for name, text in zip("abc", texts, strict=True)]
+    assert shown_in(prompt.format(*texts), passages).keys == keys
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        '{{"content": {0}, "score": 0.5, "source_id": {1}}}',
+        '{{"id": {1}, "page": 4, "content": {0}}}',
+        '{{"id": {1}, "document_id": "a.md", "text": {0}}}',
+    ],
+)
+def test_objects_of_json(form: str) -> None:
+    texts = ('Says "Ida".\nThe mill opens.', "Die Gebühr beträgt zwölf Kronen.")
+    passages = [Passage(name, text) for name, text in zip("ab", texts, strict=True)]
+    made = [form.format(json.dumps(text), at) for at, text in enumerate(texts, 1)]
+    assert shown_in(f"Found: [{', '.join(made)}]\nWho?", passages).keys == {"1": "a", "2": "b"}
+    two_ids = f'[{{"id": 2, "chunk_id": 1, "text": "{texts[1]}"}}]'
+    assert shown_in(two_ids, passages).keys == {}
 
 
 texts = st.lists(
@@ -237,6 +281,10 @@ def test_long_texts_and_texts_within_others() -> None:
         ("[2](#two) [[1]](https://x.y)", ["moss", "petrel"]),
         ("cited in code: `[2]`", ["moss"]),
         ("`[1]` and `x[2]`, `y` 3, source `z` 3", ["petrel"]),
+        ("`[1-3]+`, x[1], int[2], to_map[3][1] <code>n[2]</code> <pre>\n[3]</pre>", []),
+        ("~~~\n[2]\n~~~\nMoss's[1] _bay_[3]", ["petrel", "bay"]),
+        ("<passage_2> [source_1] (doc 3) document_2.pdf", ["moss", "petrel", "bay"]),
+        ("Source: 2", ["moss"]),
         ("Perhaps [1]?</think>\n\nIn the bay [3].<reasoning>or [2]", ["bay"]),
         ('{"text": "Moss [2]"}', ["moss"]),
         pytest.param('{"a":' * 20_000 + "1" + "}" * 20_000, [], id="JSON too deep to parse"),

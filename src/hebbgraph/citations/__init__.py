@@ -9,12 +9,11 @@ from hebbgraph.citations.learner import Learner
 from hebbgraph.citations.passages import (
     CITATION_INSTRUCTION,
     NumberedPassages,
-    Passage,
     PassageLike,
-    Shown,
     number_passages,
     shown_in,
 )
+from hebbgraph.records import Passage, Shown
 
 __all__ = [
     "CITATION_INSTRUCTION",

@@ -16,8 +16,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.resources import files
 from typing import Any
 
-from hebbgraph.citations.passages import PassageLike, Shown, markers
+from hebbgraph.citations.passages import PassageLike, markers
 from hebbgraph.errors import ParameterError
+from hebbgraph.records import Shown
 
 _LONGEST_ANSWER, _LONGEST_SENTENCE = 200_000, 2_000
 #: A shorter quotation may occur by chance.
@@ -45,8 +46,13 @@ _INDEXES = {"documentindex": False, "searchresultindex": True}
 _THINK = "think|thinking|thought|reasoning|scratchpad"
 _THOUGHT = re.compile(rf"<({_THINK})>.*?(?:</\1>|\Z)", re.IGNORECASE | re.DOTALL)
 _THOUGHT_END = re.compile(rf"\A.*</(?:{_THINK})>", re.IGNORECASE | re.DOTALL)
-#: Between backticks; markers are kept.
-_INLINE_CODE = re.compile(r"`(\s*[\[【][^`\n]{1,500})`|`[^`\n]{1,500}`")
+#: Lines around code, but for ``` itself.
+_FENCE = re.compile(r"^[ \t]*~~~|</?pre\b[^<>]{0,200}>", re.IGNORECASE | re.MULTILINE)
+#: Between backticks or tags, of which a marker is kept; and an index without these.
+_INLINE_CODE = re.compile(
+    r"`(\s*[\[【][^\[\]`,\n]{1,200}[\]】]\s*)`|`[^`\n]{1,500}`|<code>[^<\n]{1,500}</code>"
+    r"|(?<![\w'’.-])(?:[a-z]|int|float|char|[^\W_]{1,50}(?:_[^\W_]+)+)(?:\[[^\[\]\n]{1,100}\])+"
+)
 #: Stands for code; no marker contains it.
 _CODE = "\ue000"
 
@@ -116,8 +122,7 @@ class Denials:
             for start, end in (m.span() for form in forms for m in form.finditer(sentence)):
                 if number == 0 and not any(at < end for at in marks):
                     return True, set(range(len(spans)))
-                inside = any(start <= at < end for at in marks)
-                last = end if inside else len(sentence)
+                last = end if any(start <= at < end for at in marks) else len(sentence)
                 denied.update(first + n for n, at in enumerate(marks) if start <= at < last)
             first += len(marks)
         return False, denied
@@ -224,7 +229,7 @@ class _Reader:
             return
         if "<" in text:
             text = _THOUGHT_END.sub("\n", _THOUGHT.sub("\n", text))
-        pieces = text.split("```")  # an open block of code reaches to the end
+        pieces = _FENCE.sub("```", text).split("```")  # an open block of code reaches to the end
         for fields in map(_json, pieces[1::2]):
             if fields and not _ANSWERING.isdisjoint(map(_folded, fields)):
                 self.read_fields(fields, opens=False)

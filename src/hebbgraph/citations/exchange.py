@@ -9,8 +9,8 @@ from enum import StrEnum
 from typing import Any
 
 from hebbgraph.citations.answer import Denials, Reading, read_answer
-from hebbgraph.citations.passages import PassageLike, Shown, read_prompt, shown_in
-from hebbgraph.records import Lesson, Recall
+from hebbgraph.citations.passages import PassageLike, read_prompt, shown_in
+from hebbgraph.records import Lesson, Recall, Shown
 
 #: An answer whose citations were turned into links still has most of its words.
 _MOST_WORDS = 0.8

@@ -8,17 +8,14 @@ readers share one pattern of markers, so no passage can hold what counts as a ci
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import count, islice
 from typing import Any, NamedTuple, TypeAlias
 
-from pydantic import Field
-
-from hebbgraph.records import Chunk, Hit
-from hebbgraph.records.base import Record
+from hebbgraph.records import Chunk, Hit, Passage, Shown
 
 CITATION_INSTRUCTION = (
     "Answer from the passages. Each passage begins with its key, a number in square brackets. "
@@ -34,15 +31,15 @@ _MOST, _LONGEST_RANGE = 2_000, 50
 #: Keys in brackets, and behind "source".
 _MARKER = (
     r"[\[【](?P<inside>[^\[\]【】\n]{1,200})[\]】]"
-    r"|\b(?:sources?|documents?|passages?|references?)(?:[ _]id[:>])?[ \t]{0,3}\#?[ \t]{0,3}"
-    r"(?P<labelled>[0-9]{1,6})\b(?![ \t]*%)"
+    r"|\b(?:sources?|doc(?:ument)?s?|passages?|references?)(?:[ _]id[:>])?[ \t_:-]{0,3}"
+    r"\#?[ \t]{0,3}(?P<labelled>[0-9]{1,6})\b(?![ \t]*%|\.[a-z0-9])"
 )
 _MARKERS = re.compile(_MARKER, re.IGNORECASE)
 _OVERLAPPING = re.compile(f"(?={_MARKER})", re.IGNORECASE)
 #: Words between brackets that may stand before a key.
 _LABEL = re.compile(
     r"(?<![^\s,;|&])(?:and|sources?|docs?|documents?|refs?|references?|keys?|cit(?:ation|e)s?"
-    r"|chunks?|passages?|ids?)(?:\s*[:#]\s*|\s+|(?=[0-9]))",
+    r"|chunks?|passages?|ids?)(?:\s*[:#_]\s*|\s+|(?=[0-9]))",
     re.IGNORECASE,
 )
 _NUMBERS = re.compile(r"([0-9]{1,6})(?:[-–—]([0-9]{1,6}))?")
@@ -64,9 +61,10 @@ _HEAD = re.compile(
     re.IGNORECASE,
 )
 #: Where no text has one of these, and all have: ``Source ID: 1``, ``{"id": 1, "text": "``, ``1.``
+_ID = re.compile(rf"(?:{_WORD}[ _-]?)?(?:id|index|key|number)", re.IGNORECASE)
 _LIST_HEAD = re.compile(
-    rf"(?:{_WORD}[ _-]?)?(?:id|index|key|number)[\"']? ?: ?[\"'\[]?([\w-]{{1,64}})(?![\w.-])"
-    r"|\(?([0-9]{1,3})[.):]",
+    rf"{_ID.pattern}[\"']? ?: ?[\"'\[]?([\w-]{{1,64}})(?![\w.-])"
+    r"|\(?([0-9]{1,3})[.):](?![0-9])",
     re.IGNORECASE,
 )
 #: Lines that may stand between a key and a text: elements, addresses and metadata.
@@ -77,6 +75,10 @@ _BETWEEN = re.compile(
 )
 #: Before a key, and between it and a text on its line: ``] Content: "``
 _MARKS = " \t>*#=\"'“«{-"
+#: A line that begins like a key.
+_LABEL_LINE = re.compile(
+    rf"^[{_MARKS}]*(?:{_HEAD.pattern}|{_LIST_HEAD.pattern})", re.IGNORECASE | re.MULTILINE
+)
 _TAIL = re.compile(
     rf"[:.)\],–{_MARKS}]*(?:[\w ]*(?:content|text|snippet|excerpt|passage)s?[\"']?: ?[\"'“«]?)?"
 )
@@ -87,41 +89,8 @@ _BEFORE, _MOST_LINES = 2_048, 16
 _NATIVE = frozenset(("document", "search_result", "citable", "text-plain"))
 
 
-@dataclass(frozen=True, slots=True)
-class Passage:
-    """A text in a prompt, and the id of the chunk that it comes from.
-
-    The text may be a part of the chunk, or hold more than that. The id is empty for a passage of
-    another retriever, which gets a key and teaches nothing.
-    """
-
-    id: str
-    text: str
-    title: str = ""
-
-
+Place: TypeAlias = tuple[int, int, str]  # of a text in a prompt, with its chunk
 PassageLike: TypeAlias = Passage | Hit | Chunk
-
-
-class Shown(Record):
-    """What a prompt showed: which key stands for which chunk. Small, and can be kept and sent.
-
-    Attributes
-    ----------
-    keys : dict of str to str
-        Chunk ids by key.
-    ids : tuple of str
-        All chunks that the prompt shows, with a key or without.
-    ambiguous : tuple of str
-        Keys that also occur within a passage's text, or before two passages. They count for none.
-    blocks : tuple of (str, tuple of str)
-        Of each native document or search result, its type and its chunks.
-    """
-
-    keys: dict[str, str] = Field(default_factory=dict)
-    ids: tuple[str, ...] = ()
-    ambiguous: tuple[str, ...] = ()
-    blocks: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
 class NumberedPassages(NamedTuple):
@@ -242,14 +211,15 @@ def shown_in(prompt: Any, passages: Iterable[PassageLike]) -> Shown:
     {'1': 'b'}
     """
     candidates = [passage for passage in passages if passage.text.strip()]
-    text, blocks = read_prompt(prompt)
+    written, blocks = read_prompt(prompt)
     owners, visible = dict[str, dict[str, None]](), dict[str, None]()
-    places = _places(text, candidates)
-    keys = [_key_before(text, start, _HEAD) for start, *_ in places]
-    if not any(keys):  # numbers of a list, if it lists all these texts, in its order
-        listed = [_key_before(text, start, _LIST_HEAD) or "" for start, *_ in places]
-        numbers = [int(key) for key in listed if key.isdecimal() and len(key) < 4]
-        keys = [*listed] if all(listed) and numbers == sorted(numbers) else keys
+    for text, head in ((written, _HEAD), (_laid_out(written), _HEAD), (written, _LIST_HEAD)):
+        places = _places(text, candidates)
+        if any(keys := _keys(text, places, head)):
+            break
+    if head is _LIST_HEAD:  # its numbers are keys if it lists all these texts, in its order
+        numbers = [int(key) for key in keys if key and key.isdecimal() and len(key) < 4]
+        keys = keys if all(keys) and numbers == sorted(numbers) else [None] * len(keys)
     for key, (start, end, id_) in zip(keys, places, strict=True):
         if key is not None:
             owners.setdefault(key, {})[id_] = None
@@ -258,7 +228,8 @@ def shown_in(prompt: Any, passages: Iterable[PassageLike]) -> Shown:
     natives = tuple((kind, _owners(name, parts, candidates)) for kind, name, parts in blocks)
     visible.update((id_, None) for _, ids in natives for id_ in ids)
     texts = [f"{p.title}\n{p.text}" for p in candidates if p.id in visible or not p.id]
-    copied = {name for text in texts for _, names in markers(text, owners) for name in names}
+    copied = {name for part in texts for _, names in markers(part, owners) for name in names}
+    copied |= set(_doubled(text, places, keys))
     ambiguous = tuple(key for key, ids in owners.items() if len(ids) > 1 or key in copied)
     return Shown(
         keys={key: id_ for key, [id_, *_] in owners.items() if id_ and key not in ambiguous},
@@ -271,13 +242,13 @@ def shown_in(prompt: Any, passages: Iterable[PassageLike]) -> Shown:
 # -- places and keys ----------------------------------------------------------------------
 
 
-def _places(prompt: str, passages: Sequence[PassageLike]) -> list[tuple[int, int, str]]:
+def _places(prompt: str, passages: Sequence[PassageLike]) -> list[Place]:
     """Return where a prompt shows which chunk: none within another, and each of twins once."""
     by_start: dict[int, list[tuple[int, int]]] = {}
     for at, passage in enumerate(passages):
         for start, end in _spans(prompt, passage.text):
             by_start.setdefault(start, []).append((end, at))
-    places, used, last = list[tuple[int, int, str]](), Counter[int](), 0
+    places, used, last = list[Place](), Counter[int](), 0
     for start, rivals in sorted(by_start.items()):
         if start >= last:
             last, at = min(rivals, key=lambda rival: (-rival[0], used[rival[1]]))
@@ -296,9 +267,19 @@ def _spans(prompt: str, text: str) -> list[tuple[int, int]]:
     return []
 
 
-def _key_before(prompt: str, start: int, head: re.Pattern[str]) -> str | None:
+def _keys(prompt: str, places: Sequence[Place], head: re.Pattern[str]) -> list[str | None]:
+    """Return the key of each text: it stands behind the line on which the text before ends."""
+    ends = [0, *(prompt.find("\n", end) + 1 or len(prompt) for _, end, _ in places)]
+    starts = ((max(last, at - _BEFORE), at) for last, (at, *_) in zip(ends, places, strict=False))
+    keys = [_key_before(prompt[first:at], head) for first, at in starts]
+    # Where keys stand below their texts, the first text has none, and one is behind the last.
+    is_below = bool(keys) and keys[0] is None and head.match(prompt[ends[-1] :].lstrip())
+    return [None] * len(keys) if is_below else keys
+
+
+def _key_before(before: str, head: re.Pattern[str]) -> str | None:
     """Return the key at the start of a text's line, or of a line before."""
-    line, *above = prompt[max(0, start - _BEFORE) : start].split("\n")[::-1]
+    line, *above = before.split("\n")[::-1]
     line = re.split(r"\{[\"']", line)[-1]  # JSON
     if line.strip(_MARKS):
         key = _key_at_start(line, head, ends=True)
@@ -323,6 +304,36 @@ def _key_at_start(line: str, head: re.Pattern[str], *, ends: bool = False) -> st
     if match is None or (ends and not _TAIL.fullmatch(rest, match.end())):
         return None
     return match[match.lastindex or 0]
+
+
+def _doubled(prompt: str, places: list[Place], keys: list[str | None]) -> Iterator[str]:
+    """Yield numbers that also stand before something else, such as a document around the texts.
+
+    Only lines among the texts count that look like a key's, or go on with a list begun above:
+    neither examples above all texts, nor a list within a passage.
+    """
+    lines, forms, last = list[tuple[str, int, bool, bool]](), set[str](), 0
+    for (start, end, _), key in zip(places, keys, strict=True):
+        found = [(m, m[m.lastindex or 0]) for m in _LABEL_LINE.finditer(prompt, last, start)]
+        found = [(match, number) for match, number in found if number.isdecimal()]
+        own = max((at for at, (_, number) in enumerate(found) if number == key), default=-1)
+        for at, (match, number) in enumerate(found[: own + 1] or found):
+            form = prompt[match.start() : match.start(match.lastindex or 0)].strip(_MARKS).lower()
+            forms |= {form} if at == own else set()
+            is_above = not (last or at == own or _TAIL.fullmatch(prompt, match.end(), start))
+            is_known = at == own or (at + 1 == own and number == key)  # in two lines
+            lines.append((form, int(number), is_above, is_known))
+        last = end
+    above = dict[str, tuple[int, bool]]()
+    for form, n, is_above, is_known in lines:
+        if above.get(form, (-1, True))[0] >= n:
+            del above[form]
+        if is_above:
+            above[form] = n, is_known
+        elif form in forms or form in above:
+            forms.add(form)
+            counted = [(n, is_known), above.pop(form, (n, True))]
+            yield from (str(n) for n, is_known in counted if not is_known)
 
 
 # -- prompts ------------------------------------------------------------------------------
@@ -352,6 +363,23 @@ def read_prompt(prompt: Any) -> tuple[str, list[tuple[str, str, list[str]]]]:
 
     read(prompt, texts)
     return "\n\n".join(texts), blocks
+
+
+def _laid_out(text: str) -> str:
+    """Return a text in which each object of JSON that has a key is a passage below it."""
+    parts, last = list[str](), 0
+    for match in islice(re.finditer(r'\{\s*"', text), _MOST):
+        try:
+            fields, end = json.JSONDecoder().raw_decode(text, match.start())
+        except (ValueError, RecursionError):
+            continue
+        names = {str(fields[name]) for name in fields if _ID.fullmatch(name)}
+        keys = [*filter(str.isdecimal, names)] or [*names]
+        texts = [part for part in fields.values() if isinstance(part, str) and part not in names]
+        if len(keys) == 1 and texts and match.start() >= last:
+            parts += [text[last : match.start()], f"[{keys[0]}]", *sorted(texts, key=len)[::-1]]
+            last = end
+    return "\n".join([*parts, text[last:]])
 
 
 def _field(value: Any, *names: str) -> Any:

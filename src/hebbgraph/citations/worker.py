@@ -75,8 +75,7 @@ class Worker:
         """Wait until a learner has no job but ``delayed`` ones; a job does not wait for others."""
 
         def is_done() -> bool:
-            lanes = (*self._lanes, self._running)
-            return not any(lane and lane[0] == owner for lane in lanes)
+            return not any(lane and lane[0] == owner for lane in (*self._lanes, self._running))
 
         with self._changed:
             self._queue_due(time.monotonic(), owner if delayed else 0)

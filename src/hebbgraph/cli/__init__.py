@@ -199,8 +199,7 @@ def _index(index: HebbianIndex, arguments: argparse.Namespace) -> _Answer:
     moved = f" ({len(read.moved):,} of them moved)" if read.moved else ""
     documents = f"{counted(len(read.documents), 'document')} read{moved}"
     documents = f"{documents}, {read.unchanged_documents:,} unchanged; " if files else ""
-    line = f"{documents}chunks: {', '.join(totals)}"
-    return _Answer(report, [line], is_good=not read.failed)
+    return _Answer(report, [f"{documents}chunks: {', '.join(totals)}"], is_good=not read.failed)
 
 
 def _read_chunks(file: Path) -> Iterator[Chunk]:

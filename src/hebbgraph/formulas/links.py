@@ -135,9 +135,7 @@ def follow_links(
         if evidence.sentences is not None and not is_backward:
             said = evidence.sentences(sources[links.source], reached[links.tag])
             answer = answer + p.sentence * said
-        pull = answer**2
-        if is_backward:
-            pull = pull / links.shared
+        pull = answer**2 / links.shared if is_backward else answer**2
         # Dozens of chunks may link to a page with equal evidence; no order among them is right.
         keep = top_n_per_owner(links.source, pull, len(sources), p.fan_out, all_ties=True)
         links, pull = links.where(keep), pull[keep]

@@ -177,8 +177,7 @@ class Loader:
         if self.embedder is None or not stored:
             return {}
         id_of = {chunk.row: id_ for id_, chunk in stored.items()}
-        sql = "SELECT row, data FROM $embedding WHERE row = ANY(?)"
-        found = session.rows(sql, list(id_of))
+        found = session.rows("SELECT row, data FROM $embedding WHERE row = ANY(?)", list(id_of))
         return {id_of[row]: np.frombuffer(data, "<f4") for row, data in found}
 
     def _tags_of(self, new: list[Chunk], same: dict[str, StoredChunk]) -> list[Any]:

@@ -242,8 +242,7 @@ def greatest_likeness(evidence: FloatArray) -> float:
 
 def share_taught(values: FloatArray) -> NDArray[np.float64]:
     """Return how far texts count as taught, in [0, 1]."""
-    length = np.sqrt(values[:, CITED, CUES, SQUARE])
-    return np.minimum(length / LEAST_TAUGHT, 1.0)
+    return np.minimum(np.sqrt(values[:, CITED, CUES, SQUARE]) / LEAST_TAUGHT, 1.0)
 
 
 def apply_lessons(

@@ -42,8 +42,7 @@ def show_named(activation: Activation, snapshot: Snapshot, question: Question) -
     Lessons are added later: what was learned may still move a named passage.
     """
     titles = [cue for cue in question.cues if cue.titles and question.trust.get(cue.id, 1.0) >= 1.0]
-    tags = {cue.id: cue.key for cue in titles[:_MOST]}
-    named = _best_titled(activation, snapshot, tags)
+    named = _best_titled(activation, snapshot, {cue.id: cue.key for cue in titles[:_MOST]})
     if not named:
         return activation
     scores: NDArray[np.float64] = activation.scores.astype(np.float64).round(DECIMALS)

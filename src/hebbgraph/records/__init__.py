@@ -1,7 +1,7 @@
 """The records that go in and come out: chunks, recalls with their hits, lessons, reports."""
 
 from hebbgraph.records.base import Record, plain, storable, text_digest
-from hebbgraph.records.chunk import Chunk
+from hebbgraph.records.chunk import Chunk, Passage
 from hebbgraph.records.results import (
     AddReport,
     Cue,
@@ -12,6 +12,7 @@ from hebbgraph.records.results import (
     Neighbor,
     PathStep,
     Recall,
+    Shown,
     Tag,
 )
 
@@ -24,9 +25,11 @@ __all__ = [
     "Hit",
     "Lesson",
     "Neighbor",
+    "Passage",
     "PathStep",
     "Recall",
     "Record",
+    "Shown",
     "Tag",
     "plain",
     "storable",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import Field, JsonValue, ValidationError, field_validator, model_validator
@@ -131,8 +132,7 @@ class Chunk(Record):
             object.__setattr__(self, "title", "")
         if not self.id:
             content = "\x1f".join((self.document_id or "", self.title, self.text))
-            digest = hashlib.sha256(content.encode()).hexdigest()[:32]
-            object.__setattr__(self, "id", digest)
+            object.__setattr__(self, "id", hashlib.sha256(content.encode()).hexdigest()[:32])
 
     @classmethod
     def of(cls, value: Chunk | Mapping[str, Any] | str) -> Self | Chunk:
@@ -158,3 +158,16 @@ def _first_problem(error: ValidationError, chunk_id: object) -> str:
     field = ".".join(map(str, first["loc"])) + ": " if first["loc"] else ""
     name = f"chunk {chunk_id!r:.80}" if chunk_id else "chunk without id"
     return f"{name}: {field}{first['msg'].removeprefix('Value error, ')}"
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A text in a prompt, and the id of the chunk that it comes from.
+
+    The text may be a part of the chunk, or hold more than that. The id is empty for a passage of
+    another retriever, which gets a key and teaches nothing.
+    """
+
+    id: str
+    text: str
+    title: str = ""

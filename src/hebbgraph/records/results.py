@@ -278,3 +278,24 @@ class Neighbor(Record):
     tag: str
     weight: int
     learned: float = 0.0
+
+
+class Shown(Record):
+    """What a prompt showed: which key stands for which chunk. Small, and can be kept and sent.
+
+    Attributes
+    ----------
+    keys : dict of str to str
+        Chunk ids by key.
+    ids : tuple of str
+        All chunks that the prompt shows, with a key or without.
+    ambiguous : tuple of str
+        Keys that also occur within a passage's text, or before two passages. They count for none.
+    blocks : tuple of (str, tuple of str)
+        Of each native document or search result, its type and its chunks.
+    """
+
+    keys: dict[str, str] = Field(default_factory=dict)
+    ids: tuple[str, ...] = ()
+    ambiguous: tuple[str, ...] = ()
+    blocks: tuple[tuple[str, tuple[str, ...]], ...] = ()

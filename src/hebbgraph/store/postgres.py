@@ -108,8 +108,7 @@ class PostgresDatabase:
         with self._server().lend(first) as (connection, cursor):
             while cursor.nextset():
                 pass
-            meta = dict(cursor.fetchall())
-            yield PostgresSession(connection, self._schema, meta), connection
+            yield PostgresSession(connection, self._schema, dict(cursor.fetchall())), connection
 
     def _is_committed(self, number: str) -> bool:
         """Return whether a transaction, the COMMIT of which had no answer, was committed."""

@@ -86,9 +86,7 @@ def _other_parts(span: str) -> tuple[_Part, ...] | None:
 
 def _kind(shape: str, key: str) -> Kind:
     """Return the kind of a name with this shape."""
-    if shape != "C":
-        return "name"
-    return "opener" if key.endswith(VERBAL) else "capital"
+    return "name" if shape != "C" else "opener" if key.endswith(VERBAL) else "capital"
 
 
 def add_names(names: dict[str, Kind], shaped: ShapedText, language: str) -> None:

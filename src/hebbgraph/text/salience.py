@@ -65,8 +65,7 @@ def spaced_terms(units: list[str], shape: str, language: str = "") -> dict[str, 
             terms.update(words)
         terms.update(map(" ".join, pairwise(words)))
         if language == "german":
-            capital = map("l".__ne__, match[0])
-            terms.update(compress(units[start:stop], capital))
+            terms.update(compress(units[start:stop], map("l".__ne__, match[0])))
     worth = _rake_scores(runs)
     counts = Counter(chain.from_iterable(runs))
     for first, second in chain.from_iterable(map(pairwise, runs)):

@@ -187,9 +187,7 @@ class _Analyser:
         if "_" in unit or unit[-1] in "+#":
             return "X"
         if any(map(str.isdigit, core)):
-            if " " not in unit:
-                return "X"
-            return "C" if core[0].isupper() else "n"
+            return "X" if " " not in unit else "C" if core[0].isupper() else "n"
         return self._letters(core, unit)
 
     def _letters(self, core: str, unit: str) -> str:
