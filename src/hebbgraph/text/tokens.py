@@ -214,7 +214,8 @@ class _Terms:
         return tuple(map(_bounded, map(self._stem, [whole, *parts])))
 
     def _stem(self, word: str) -> str:
-        script = next((name for low, high, name in _SCRIPTS if low <= ord(word[0]) <= high), "")
+        code = ord(word[0])
+        script = next((name for low, high, name in _SCRIPTS if low <= code <= high), "")
         if "א" <= word[0] <= "ת" and self._stemmers:
             word = word.translate(_FINAL_LETTERS).replace("יי", "י")
             return _HEBREW_PREFIX.sub("", _HEBREW_ENDING.sub("", word))
