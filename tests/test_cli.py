@@ -353,14 +353,14 @@ def test_ranks_teach_and_lessons_are_taken_back(indexed: Path) -> None:
 
 
 def test_a_chunk_that_was_not_shown_is_taught_by_its_id(indexed: Path) -> None:
-    recall = answer("recall", "Where did the trade begin?", "-k", "1")
+    recall = answer("recall", "Where is it cold?", "-k", "1")
     assert recall["hits"][0]["id"] != "salt"
     line = run("reinforce", recall["id"], "salt", "--wrong", "1").stdout
     lesson = line.split()[1].rstrip(";")
     assert len(lesson) == 8
     (taught,) = answer("lessons")
     assert (list(taught["cited"]), len(taught["rejected"])) == (["salt"], 1)
-    assert answer("recall", "Where did the trade begin?")["hits"][0]["id"] == "salt"
+    assert answer("recall", "Where is it cold?")["hits"][0]["id"] == "salt"
     assert run("forget", lesson).stdout == "1 lesson forgotten\n"
     assert answer("lessons") == []
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hebbgraph_papers.bio_rag import BioRag, Parameters
@@ -51,10 +53,12 @@ def test_chunks_are_reached_over_tags_and_scored_as_published(memory: HebbianInd
         "b": [("night owl", 0.0), ("b", 0.5)],
         "c": [("night owl", 0.0), ("vole", 0.1), ("c", 0.5)],
     }
-    # Half similarity, half the graph: .5 * path + .5 * overlap, the highest 1. "owl" is no word.
-    graph = {"a": 0.5 * 0.5 + 0.5 * 0.5, "b": 0.25, "c": 0.3}
-    similarity = {"a": 1.0, "b": 0.05, "c": 0.05}
-    expected = {id_: 0.5 * similarity[id_] + 0.5 * graph[id_] / 0.5 for id_ in graph}
+    # Half similarity, half the graph: .5 * path + .5 * overlap, the highest 1. Of the two words, b
+    # holds "owl", which is in two of four chunks, and a also "hoots", which is in one.
+    graph = {"a": 0.5 * 0.5 + 0.5, "b": 0.5 * 0.5 + 0.5 * 0.5, "c": 0.5 * 0.6}
+    owl, hoots = math.log(1 + 2.5 / 2.5), math.log(1 + 3.5 / 1.5)
+    similarity = {"a": 1.0, "b": owl / (owl + hoots), "c": 0.05}
+    expected = {id_: 0.5 * similarity[id_] + 0.5 * graph[id_] / 0.75 for id_ in graph}
     assert {hit.id: hit.score for hit in recall} == pytest.approx(expected)
     all_graph = memory.recall("Which owl hoots?", strategy=BioRag(Parameters(mu=1.0)))
     assert all_graph[0].score == 1.0
