@@ -300,7 +300,7 @@ def _model(chunks: list[Chunk], most_holders: int) -> Model:
         text = f"{chunk.title}\n\n{chunk.text}"
         spoken = languages_of(chain.from_iterable(tokens[chunk.id]), text)
         kinds[chunk.id] = proposals(chunk.text, chunk.title, chunk.tags, spoken)
-        words, length = text_words(tokens[chunk.id], text, "auto", spoken)
+        words, length = text_words(tokens[chunk.id], text, "auto", spoken, chunk.tags)
         for word, n in words.items():
             # Up to 64 words, a length is its own code.
             postings[(TermKind.WORD, word), chunk.id] = n, length
