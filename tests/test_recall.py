@@ -290,6 +290,8 @@ def test_strategy_of_ones_own_is_checked(ships: HebbianIndex) -> None:
     assert [(hit.id, hit.score) for hit in recall] == [("heron", 0.9), ("petrel", 0.2)]
     assert recall.strategy == "own"
     assert recall.confidence is None
+    tied = Own(Ranking(rows, np.array([0.5, 0.5 + 1e-11]), pads=False))  # ties go to the smaller id
+    assert [hit.score for hit in ships.recall("x", k=3, strategy=tied)] == [0.5, 0.5]
     with pytest.raises(ParameterError, match="strategy 'own' must return allowed rows only"):
         ships.recall("x", strategy=Own(Ranking(rows, np.ones(2))), where={"kind": "person"})
 

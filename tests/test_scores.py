@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from hebbgraph import HebbianIndex
+from hebbgraph import HebbianIndex, Settings
 
 FILL = [f"The keeper of hall {n} writes a note about rope and salt every week." for n in range(60)]
 TITLED = {
@@ -82,3 +82,23 @@ def test_a_lesson_on_a_question_that_names_nothing_answers_no_other(index: Hebbi
     assert [hit.score for hit in again] == [hit.score for hit in recall]
     assert any(note.startswith("too short") for note in again.notes)
     index.forget(actor="ann")
+
+
+def test_a_long_number_that_is_held_outweighs_vectors() -> None:
+    with HebbianIndex.open(
+        ":memory:", embedder=Embedder(), settings=Settings(vectors=0.95)
+    ) as index:
+        index.add([{"id": "label", "text": "Type label, GTIN 4006381333931."}, *FILL])
+        assert index.recall("Which article is 4006381333931?")[0].id == "label"
+
+
+class Embedder:
+    """Places every question near the notes, and far from the label."""
+
+    model_name = "notes"
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return [[1.0, 0.1] if "keeper" in text else [0.1, 1.0] for text in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        return [1.0, 0.1]

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from hebbgraph.formulas.fitting import KINDS, Exams, Trust, fit_shares, fit_trust
+from hebbgraph.formulas.fitting import KINDS, Exams, Trust, fit_shares, fit_trust, scores_of
 
 _N = 40
 
@@ -45,3 +45,8 @@ def test_share_starts_where_it_is_expected_and_citations_move_it():
     cited, present = np.tile([False, True], (50, 1)), np.ones((50, 2), bool)
     assert fit_shares(found[:5], cited[:5], present[:5], 0.25) == (0.25, 1.0)
     assert 0.25 < fit_shares(found, cited, present, 0.25)[0] < fit_shares(found, cited, present)[0]
+
+
+def test_what_nothing_found_is_not_among_the_first():
+    plain, taught = scores_of(_exams(scores=(0.0, 0.0), words=(0.0, 0.4)), Trust())
+    assert (plain.max(), taught.min()) == (0.0, 1.0)

@@ -216,6 +216,8 @@ def test_a_tag_has_passages_by_relevance_neighbors_and_links(api: Any) -> None:
     assert {"tag": "corin vale", "weight": 2, "learned": 0.0} in panel["neighbors"]
     assert [chunk["id"] for chunk in panel["linked_from"]] == ["letter"]
     assert api.get("/v1/tags/nothing such").status_code == 404
+    add(api, {"id": "desk", "text": "Ring before nine.", "tags": ["Opening hours"]})
+    assert [hit["id"] for hit in api.get("/v1/tags/opening hours").json()["hits"]] == ["desk"]
 
 
 def test_suggestions_are_real_headings(api: Any) -> None:

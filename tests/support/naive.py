@@ -12,7 +12,7 @@ from typing import Any
 from hebbgraph import Chunk, HebbianIndex
 from hebbgraph.formulas.bm25 import LENGTHS
 from hebbgraph.ingest.prepare import prepare
-from hebbgraph.recall.question import weigh_compounds
+from hebbgraph.recall.question import MOST_WITH_CODE, weigh_compounds
 from hebbgraph.text.query import is_code, query_terms
 
 __all__ = ["best_by_words", "cooccurrences", "passes"]
@@ -116,7 +116,8 @@ def best_by_words(
     mean = sum(lengths.values()) / max(len(counts), 1)
     asked = query_terms(question, settings.language)
     weigh_compounds(asked, {word: df[word] for word in asked}, question, settings.language)
-    asked |= {word: 2 * asked[word] for word in asked if is_code(word) and 0 < df[word] <= 2}
+    for code in filter(is_code, asked):
+        asked[code] *= 2 if 0 < df[code] <= MOST_WITH_CODE else 1
     weights = {
         word: weight * math.log(1 + (len(counts) - df[word] + 0.5) / (df[word] + 0.5))
         for word, weight in asked.items()

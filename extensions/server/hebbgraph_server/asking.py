@@ -135,15 +135,14 @@ async def tag_panel(
         if known is None:
             raise ApiError(404, "not_found", f"no passage has the tag {tag!r:.80}")
         found = index.recall(tag, min(2 * max(k, known.chunks), 400))
+        chunks = index.get([hit.id for hit in found])
+        given = {chunk.id for chunk in chunks if key in map(phrase_key, chunk.tags)}
+        holders = [hit for hit in found if hit.id in given or holds(f"{hit.title}\n{hit.text}")]
         explainer = Explainer(found, index)
         linking = index.get(index.referring([h.id for h in found if holds(h.title)])[:k])
         return models.TagPanel(
             **known.model_dump(),
-            hits=[
-                passage_of(hit, explainer.marks(hit, hit.text))
-                for hit in found
-                if holds(f"{hit.title}\n{hit.text}")
-            ][:k],
+            hits=[passage_of(hit, explainer.marks(hit, hit.text)) for hit in holders[:k]],
             neighbors=index.neighbors(known.tag, k),
             linked_from=[models.Named(**named(chunk)) for chunk in linking],
         )

@@ -195,12 +195,12 @@ def _taught(exams: Exams, features: FloatArray, trust: Trust) -> NDArray[np.floa
 
 
 def ndcg(scores: FloatArray, cited: BoolArray, present: BoolArray) -> NDArray[np.float64]:
-    """Return nDCG@10 of each row.
+    """Return nDCG@10 of each row; a score of 0 finds nothing.
 
     >>> ndcg(np.array([[0.2, 0.9]]), np.array([[True, False]]), np.ones((1, 2), bool)).round(2)
     array([0.63])
     """
     order = np.argsort(np.where(present, -scores, np.inf), axis=1, kind="stable")[:, :10]
-    gain = np.take_along_axis(cited, order, 1) @ _DISCOUNT[: order.shape[1]]
+    gain = np.take_along_axis(cited & (scores != 0), order, 1) @ _DISCOUNT[: order.shape[1]]
     share: NDArray[np.float64] = gain / _IDEAL[np.clip(cited.sum(1), 1, 10)]
     return share

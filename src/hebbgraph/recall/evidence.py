@@ -82,11 +82,11 @@ def direct_evidence(
         if covered < enough and words.held_by_one(needed, rows):
             covered = enough
     # The parts of a date, or the rest of a question, say little without the number they belong to.
-    unknown = [word for word, (_, df) in asked.items() if not df]
-    if any(is_code(word) or (len(word) > 4 and word.isdecimal()) for word in unknown):
+    literal = [word for word in asked if is_code(word) or (len(word) > 4 and word.isdecimal())]
+    if not all(asked[word][1] for word in literal):
         covered *= NUMBER_LACKS
-    if evidence.dense is not None and codes:
-        evidence = evidence.upheld(words.holders(codes))
+    if evidence.dense is not None and literal:
+        evidence = evidence.upheld(words.holders(literal))
     sure = confidence(covered, near)
     return replace(
         evidence,

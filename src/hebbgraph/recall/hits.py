@@ -59,10 +59,8 @@ def where_callable(
 def make_hits(request: Request, ranking: Ranking, min_score: float | None) -> tuple[Hit, ...]:
     """Fetch chunks and build the hits."""
     confidence = 1.0 if ranking.confidence is None else ranking.confidence
-    scores = {
-        row: round(min(score * confidence, 1.0), 12)
-        for row, score in zip(ranking.rows.tolist(), ranking.scores.tolist(), strict=True)
-    }
+    ranked = zip(ranking.rows.tolist(), ranking.scores.round(DECIMALS).tolist(), strict=True)
+    scores = {row: round(min(score * confidence, 1.0), 12) for row, score in ranked}
     if min_score is not None:
         scores = {row: score for row, score in scores.items() if score >= min_score and score > 0}
     paths = {

@@ -134,7 +134,7 @@ def pages(session: Session, sql: str, size: int) -> Iterator[list[tuple[Any, ...
 
 SCHEMA_VERSION = 2
 #: The rules by which texts become terms. Increase it with each rule that changes.
-TEXT_VERSION = 6
+TEXT_VERSION = 7
 #: Characters of a text in metadata. Longer ones are not indexed: PostgreSQL cannot.
 LONG = 300
 

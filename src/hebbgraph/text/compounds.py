@@ -60,7 +60,7 @@ _GROUPS = re.compile(r"[0-9](?<![\w.,][0-9])[0-9]*+(?:[-–/.)\u00a0 ]{1,2}\(?[0
 #: What others write without spaces: 2 × 4 cm, M8 × 60, IBAN DE89 3704 0044 0532 0130 00.
 _SPACED = re.compile(
     r"[0-9](?:(?:(?<=\b([A-Za-z])[0-9])|(?<!\w[0-9]))[0-9]*+(?: ?[x×] ?[0-9]++){1,3}+"
-    r"|(?<=\b([A-Z]{2})[0-9])[0-9](?: [0-9A-Z]{4}){2,7}(?: [0-9A-Z]{1,3})?)(?!\w)"
+    r"|(?<=\b([A-Z]{2})[0-9])[0-9](?: [0-9A-Z]{4}){2,7}(?: [0-9A-Z]{1,3})?)(?= ?([cm]?m|px)\b|\b)"
 )
 #: Without signs: 1,250.00, 1.250,00 and 50 000.
 _AMOUNT = re.compile(
@@ -69,7 +69,7 @@ _AMOUNT = re.compile(
     r"(?:[.,]00?)?(?![ .,-]?[0-9])"
 )
 _UNIT = re.compile(
-    r"[0-9](?<![\w.,][0-9])[0-9]*+(?:[.,][0-9]++)*+([ \u00a0\u202f]?°?)([^\W\d_]{1,3})(?!\w)"
+    r"[0-9](?<![\w.,]\d)[0-9]*+(?:[.,][0-9]++)*+([ \u00a0\u202f]?°?)(?!x ?\d)([^\W\d_]{1,3})\b"
 )
 _ORDINALS = frozenset(("st", "nd", "rd", "th"))
 _VERSION = re.compile(r"ersion ([0-9][0-9.]*)\b")
@@ -99,6 +99,8 @@ def compounds(text: str) -> list[Compound]:
     for match in _SPACED.finditer(text):
         name = fold(((match[1] or match[2] or "") + match[0]).replace(" ", "").replace("×", "x"))
         found.append(Compound(name, () if match[2] else tuple(re.split("(x)", name)), not match[2]))
+        if match[3]:
+            found.append(Compound(name + match[3], (name,)))
     for match in _AMOUNT.finditer(text):
         parts = tuple(_DIGITS.findall(match[1]))
         found.append(Compound("".join(parts), parts, exact=len(match[1].split()) > 1))
