@@ -155,7 +155,7 @@ def test_extreme_chunks_that_can_be_stored(tmp_path: Path) -> None:
         Chunk(id="wide", text="x", metadata={f"k{n}": n for n in range(5000)}),
         Chunk(id="tags", text="x", tags=[f"Tag {n}" for n in range(256)]),
         Chunk(id="right to left", text="\u202eevil \u2066x\u2069", title="שלום"),
-        Chunk(id="no title", text="x", title=" \u200b"),
+        Chunk(id="no title", text="x", title=" \u200b \u200b"),
     ]
     with HebbianIndex.open(tmp_path) as index:
         index.add(chunks)

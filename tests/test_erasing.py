@@ -258,3 +258,14 @@ def test_a_backup_holds_nothing_deleted(tmp_path: Path) -> None:
         assert len(index.ids()) == 200
         assert index.doctor() == []
     assert traces(tmp_path / "index" / "default.sqlite3") == set()
+
+
+def test_a_backup_is_a_file_whatever_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SQLite reads "file:" at the start of a name as the start of a URL."""
+    monkeypatch.chdir(tmp_path)
+    with HebbianIndex.open(":memory:") as index:
+        index.add(["Tessel Bay is cold."])
+        index.backup("file:a?mode=memory")
+    assert Path("file:a?mode=memory").stat().st_size

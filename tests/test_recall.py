@@ -107,8 +107,10 @@ def test_words_of_given_tags_are_searched(memory: HebbianIndex) -> None:
             {"id": "convoy", "text": "Ten lorries reached the valley.", "tags": ["Food aid"]},
             {"id": "aid", "text": "First aid is taught in May."},
             {"id": "food", "text": "The food was cold."},
+            {"id": "crate", "text": "It was late.", "tags": ["Crate 10 x 30 cm"]},
         ]
     )
+    assert "10x30" in memory.recall("10x30cm")[0].has
     hits = memory.recall("food aid").hits
     assert (hits[0].id, hits[0].has) == ("convoy", ("food", "aid"))
     memory.add([{"id": "convoy", "text": "Ten lorries reached the valley."}])

@@ -282,6 +282,7 @@ def test_long_texts_and_texts_within_others() -> None:
         ("cited in code: `[2]`", ["moss"]),
         ("`[1]` and `x[2]`, `y` 3, source `z` 3", ["petrel"]),
         ("`[1-3]+`, x[1], int[2], to_map[3][1] <code>n[2]</code> <pre>\n[3]</pre>", []),
+        ("```html\n<pre>[1]\n```\nIn the bay [3].", ["bay"]),
         ("~~~\n[2]\n~~~\nMoss's[1] _bay_[3]", ["petrel", "bay"]),
         ("<passage_2> [source_1] (doc 3) document_2.pdf", ["moss", "petrel", "bay"]),
         ("Source: 2", ["moss"]),

@@ -46,6 +46,8 @@ CASES = [
     ("10x30cm", "A frame of 10 x 30 cm.", ["A frame of 10 x 20 cm.", "A frame of 30x10cm."]),
     ("10 x 30 cm", "A frame of 10x30cm.", ["A frame of 10 x 20 cm.", "A frame of 10x20cm."]),
     ("10x30", "A frame of 10x30cm.", ["A frame of 10x20cm.", "A frame of 30 x 10 cm."]),
+    ("10 x 30 cm", "A frame of 10x30cm.", ["A frame of 10 x 20 cm.", "A frame of 30x10cm."]),
+    ("10x30cm", "A frame of 10 X 30 cm.", ["A frame of 10x20cm.", "A frame of 30 X 10 cm."]),
     ("M8×60", "Use M8x60 bolts.", ["Use M8x40 bolts."]),
     ("M8 x 60 bolts", "Use M8x60 bolts.", ["Use M8 x 80 bolts.", "Use M6×60 bolts."]),
     ("hardware", "The hard\u2011ware rusts.", ["The ware is hard."]),

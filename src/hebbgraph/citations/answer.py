@@ -46,8 +46,8 @@ _INDEXES = {"documentindex": False, "searchresultindex": True}
 _THINK = "think|thinking|thought|reasoning|scratchpad"
 _THOUGHT = re.compile(rf"<({_THINK})>.*?(?:</\1>|\Z)", re.IGNORECASE | re.DOTALL)
 _THOUGHT_END = re.compile(rf"\A.*</(?:{_THINK})>", re.IGNORECASE | re.DOTALL)
-#: Lines around code, but for ``` itself.
-_FENCE = re.compile(r"^[ \t]*~~~|</?pre\b[^<>]{0,200}>", re.IGNORECASE | re.MULTILINE)
+#: Code between ```, and what else stands around code. An open block reaches to the end.
+_FENCE = re.compile(r"(?s:(```.*?```))|^[ \t]*~~~|</?pre\b[^<>]{0,200}>", re.I | re.MULTILINE)
 #: Between backticks or tags, of which a marker is kept; and an index without these.
 _INLINE_CODE = re.compile(
     r"`(\s*[\[【][^\[\]`,\n]{1,200}[\]】]\s*)`|`[^`\n]{1,500}`|<code>[^<\n]{1,500}</code>"
@@ -229,7 +229,7 @@ class _Reader:
             return
         if "<" in text:
             text = _THOUGHT_END.sub("\n", _THOUGHT.sub("\n", text))
-        pieces = _FENCE.sub("```", text).split("```")  # an open block of code reaches to the end
+        pieces = _FENCE.sub(lambda fence: fence[1] or "```", text).split("```")
         for fields in map(_json, pieces[1::2]):
             if fields and not _ANSWERING.isdisjoint(map(_folded, fields)):
                 self.read_fields(fields, opens=False)

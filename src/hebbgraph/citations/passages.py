@@ -60,8 +60,8 @@ _HEAD = re.compile(
     rf"|<{_WORD}[_-]?([0-9]{{1,6}})>|{_WORD} ?#?(?:: ?(?=\[))?[\[(]?([0-9]{{1,6}})\b[\])]?",
     re.IGNORECASE,
 )
-#: Where no text has one of these, and all have: ``Source ID: 1``, ``{"id": 1, "text": "``, ``1.``
 _ID = re.compile(rf"(?:{_WORD}[ _-]?)?(?:id|index|key|number)", re.IGNORECASE)
+#: Where no text has one of these, and all have: ``Source ID: 1``, ``{"id": 1, "text": "``, ``1.``
 _LIST_HEAD = re.compile(
     rf"{_ID.pattern}[\"']? ?: ?[\"'\[]?([\w-]{{1,64}})(?![\w.-])"
     r"|\(?([0-9]{1,3})[.):](?![0-9])",
@@ -87,7 +87,6 @@ _BEFORE, _MOST_LINES = 2_048, 16
 
 #: Types of native content blocks that show a passage.
 _NATIVE = frozenset(("document", "search_result", "citable", "text-plain"))
-
 
 Place: TypeAlias = tuple[int, int, str]  # of a text in a prompt, with its chunk
 PassageLike: TypeAlias = Passage | Hit | Chunk
@@ -205,7 +204,6 @@ def shown_in(prompt: Any, passages: Iterable[PassageLike]) -> Shown:
 
     Examples
     --------
-    >>> from hebbgraph.citations import Passage
     >>> passages = [Passage("a", "Built by Ida Moss."), Passage("b", "Born in Tessel Bay.")]
     >>> shown_in("Sources:\n[1] On births\nBorn in Tessel Bay.\n\nWho?", passages).keys
     {'1': 'b'}
@@ -237,9 +235,6 @@ def shown_in(prompt: Any, passages: Iterable[PassageLike]) -> Shown:
         ambiguous=ambiguous,
         blocks=natives,
     )
-
-
-# -- places and keys ----------------------------------------------------------------------
 
 
 def _places(prompt: str, passages: Sequence[PassageLike]) -> list[Place]:
@@ -306,37 +301,42 @@ def _key_at_start(line: str, head: re.Pattern[str], *, ends: bool = False) -> st
     return match[match.lastindex or 0]
 
 
+class _Label(NamedTuple):
+    """A line above a text that begins like a key."""
+
+    form: str  #: what stands before its number, such as "source"
+    number: int
+    is_key: bool  #: of the text
+
+
 def _doubled(prompt: str, places: list[Place], keys: list[str | None]) -> Iterator[str]:
     """Yield numbers that also stand before something else, such as a document around the texts.
 
-    Only lines among the texts count that look like a key's, or go on with a list begun above:
-    neither examples above all texts, nor a list within a passage.
+    Lines count that have the form of a key, and those that go on with a list begun above all
+    texts. Other lists there are rules or examples.
     """
-    lines, forms, last = list[tuple[str, int, bool, bool]](), set[str](), 0
+    forms, above, among, last = set[str](), dict[str, _Label](), list[_Label](), 0
     for (start, end, _), key in zip(places, keys, strict=True):
         found = [(m, m[m.lastindex or 0]) for m in _LABEL_LINE.finditer(prompt, last, start)]
         found = [(match, number) for match, number in found if number.isdecimal()]
-        own = max((at for at, (_, number) in enumerate(found) if number == key), default=-1)
-        for at, (match, number) in enumerate(found[: own + 1] or found):
+        own = max((at for at, (_, number) in enumerate(found) if number == key), default=len(found))
+        for at, (match, number) in enumerate(found[: own + 1]):  # metadata may follow a key
             form = prompt[match.start() : match.start(match.lastindex or 0)].strip(_MARKS).lower()
-            forms |= {form} if at == own else set()
-            is_above = not (last or at == own or _TAIL.fullmatch(prompt, match.end(), start))
-            is_known = at == own or (at + 1 == own and number == key)  # in two lines
-            lines.append((form, int(number), is_above, is_known))
+            label = _Label(form, int(number), number == key and at >= own - 1)  # in two lines
+            if at == own:
+                forms.add(form)
+            if last or at == own or _TAIL.fullmatch(prompt, match.end(), start):
+                among.append(label)
+            else:
+                above[form] = label
         last = end
-    above = dict[str, tuple[int, bool]]()
-    for form, n, is_above, is_known in lines:
-        if above.get(form, (-1, True))[0] >= n:
-            del above[form]
-        if is_above:
-            above[form] = n, is_known
-        elif form in forms or form in above:
-            forms.add(form)
-            counted = [(n, is_known), above.pop(form, (n, True))]
-            yield from (str(n) for n, is_known in counted if not is_known)
-
-
-# -- prompts ------------------------------------------------------------------------------
+    for label in among:
+        before = above.pop(label.form, label)
+        goes_on = before.number < label.number
+        if goes_on or label.form in forms:
+            forms.add(label.form)
+            counted = (before, label) if goes_on else (label,)
+            yield from (str(number) for _, number, is_key in counted if not is_key)
 
 
 def read_prompt(prompt: Any) -> tuple[str, list[tuple[str, str, list[str]]]]:

@@ -113,7 +113,7 @@ def _support(voices: Sequence[_Voice], quorum: int) -> float:
 
 
 def _share(side: Sequence[_Voice], others: Sequence[_Voice], quorum: int) -> float:
-    """Return the share of a side; without support it is 0. Repetition outvotes nobody named."""
+    """Return the share of a side; without support it is 0. No repetition outvotes a named actor."""
     is_named = any(voice.said.actor is not None for voice in (*side, *others))
 
     def size(voices: Sequence[_Voice]) -> float:

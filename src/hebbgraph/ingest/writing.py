@@ -256,9 +256,6 @@ def _note_openings(session: Session, terms: IntArray) -> None:
     )
 
 
-# -- vectors ------------------------------------------------------------------------------
-
-
 def _remove_vectors(session: Session, counts: Counts, rows: Sequence[int]) -> Counts:
     if not rows or not counts.vectors:
         return counts

@@ -128,7 +128,7 @@ class Chunk(Record):
         return self
 
     def model_post_init(self, context: Any, /) -> None:
-        if not self.title.strip().strip("\u200b\u200c\u200d\u2060\ufeff"):  # nothing to be seen
+        if not "".join(self.title.split()).strip("\u200b\u200c\u200d\u2060\ufeff"):  # invisible
             object.__setattr__(self, "title", "")
         if not self.id:
             content = "\x1f".join((self.document_id or "", self.title, self.text))

@@ -130,8 +130,6 @@ def pages(session: Session, sql: str, size: int) -> Iterator[list[tuple[Any, ...
         yield page
 
 
-# -- tables ------------------------------------------------------------------------------
-
 SCHEMA_VERSION = 2
 #: The rules by which texts become terms. Increase it with each rule that changes.
 TEXT_VERSION = 7

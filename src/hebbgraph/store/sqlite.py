@@ -290,7 +290,9 @@ class SQLiteDatabase:
                 raise StorageError(f"{path} exists; name a new file")
             path.parent.mkdir(parents=True, exist_ok=True)
             try:
-                source.execute("VACUUM INTO ?", (str(path),))  # without what was deleted
+                source.execute("VACUUM INTO ?", (str(path.absolute()),))  # leaves out what is gone
+                with path.open("rb+") as file:  # SQLite does not synchronise it
+                    os.fsync(file.fileno())
             except BaseException:
                 path.unlink(missing_ok=True)
                 raise

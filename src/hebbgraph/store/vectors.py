@@ -173,7 +173,7 @@ class VectorCache:
                 self._near = None
 
     def erase(self, rows: Sequence[int]) -> None:
-        """Overwrite the vectors of deleted chunks in the file; of all of them if none is named."""
+        """Overwrite vectors of deleted chunks in the file: of ``rows``; if it is empty, of all."""
         with GATE.passed(), self._lock:  # a fork would leave the lock to the child
             self._state = None
             if self._path is None:

@@ -57,10 +57,11 @@ _READABLE = 7
 #: Digits in groups: +49 (0)30 1234567.
 _GROUPS = re.compile(r"[0-9](?<![\w.,][0-9])[0-9]*+(?:[-–/.)\u00a0 ]{1,2}\(?[0-9]++)++")
 # Patterns open with a digit, so that the engine can skip ahead; what stands before it follows.
-#: What others write without spaces: 2 × 4 cm, M8 × 60, IBAN DE89 3704 0044 0532 0130 00.
+#: What others write without spaces: 2 × 4 cm, 2x4cm, M8 × 60, IBAN DE89 3704 0044 0532 0130 00.
 _SPACED = re.compile(
-    r"[0-9](?:(?:(?<=\b([A-Za-z])[0-9])|(?<!\w[0-9]))[0-9]*+(?: ?[x×] ?[0-9]++){1,3}+"
-    r"|(?<=\b([A-Z]{2})[0-9])[0-9](?: [0-9A-Z]{4}){2,7}(?: [0-9A-Z]{1,3})?)(?= ?([cm]?m|px)\b|\b)"
+    r"[0-9](?:(?:(?<=\b([A-Za-z])[0-9])|(?<!\w[0-9]))[0-9]*+(?: ?[xX×] ?[0-9]++){1,3}+"
+    r"(?=([ckm]?m|in|ft|px|)(?!\w))"
+    r"|(?<=\b([A-Z]{2})[0-9])[0-9](?: [0-9A-Z]{4}){2,7}(?: [0-9A-Z]{1,3})?(?!\w))"
 )
 #: Without signs: 1,250.00, 1.250,00 and 50 000.
 _AMOUNT = re.compile(
@@ -97,10 +98,10 @@ def compounds(text: str) -> list[Compound]:
         if _READABLE <= len(digits) < 20 and not _NUMBER.fullmatch(match[0]):
             found.append(Compound(digits))
     for match in _SPACED.finditer(text):
-        name = fold(((match[1] or match[2] or "") + match[0]).replace(" ", "").replace("×", "x"))
-        found.append(Compound(name, () if match[2] else tuple(re.split("(x)", name)), not match[2]))
-        if match[3]:
-            found.append(Compound(name + match[3], (name,)))
+        letters, unit, country = match.groups("")
+        name = fold(f"{letters}{country}{match[0]}".replace(" ", "").replace("×", "x"))
+        parts = () if country else (*re.split("(x)", name), *filter(None, [unit]))
+        found.append(Compound(name, parts, exact=not country))
     for match in _AMOUNT.finditer(text):
         parts = tuple(_DIGITS.findall(match[1]))
         found.append(Compound("".join(parts), parts, exact=len(match[1].split()) > 1))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import chain
 from typing import Any
@@ -99,14 +99,13 @@ def join_tokens(tokens: list[list[str]]) -> str:
 
 
 def text_words(
-    tokens: list[list[str]], text: str, language: str, spoken: list[str], tags: Iterable[str] = ()
+    tokens: list[list[str]], text: str, language: str, spoken: list[str], tags: Sequence[str] = ()
 ) -> tuple[Counter[str], int]:
     r"""Return how often a chunk holds each word, and its length, in words of its tokens.
 
-    Words of compounds and tags that tokens lack are added; for Vietnamese, syllables with marks.
-
-    If texts have each their own language, words are stemmed as English, so that every phrase is
-    found, and again in the language of the text; a label says which one that is.
+    Words of compounds and tags that tokens lack are added; for Vietnamese, syllables with marks. If
+    texts have each their own language, words are stemmed as English, so that every phrase is found,
+    and again in the language of the text; a label says which one that is.
 
     >>> text_words(tokenize_texts("Chợ", "Bạn bán."), "Chợ\n\nBạn bán.", "english", [SYLLABIC])
     (Counter({'ban': 2, 'cho': 1, 'chợ': 1, 'bạn': 1, 'bán': 1, 'chợ_bạn': 1, 'bạn_bán': 1}), 3)
@@ -121,7 +120,8 @@ def text_words(
             for part in tokens:
                 words.update(word for word in lexical_terms(part, name) if word not in own)
         words.update(map(label, spoken))
-    added = [token for whole, parts, _ in compounds(text) for token in (whole, *parts)]
+    found = compounds("\n\n".join((text, *tags)))
+    added = [token for whole, parts, _ in found for token in (whole, *parts)]
     added += chain.from_iterable(map(tokenize, tags))
     for word in lexical_terms(added, language):
         words[word] = words[word] or 1
