@@ -84,12 +84,13 @@ def test_a_lesson_on_a_question_that_names_nothing_answers_no_other(index: Hebbi
     index.forget(actor="ann")
 
 
-def test_a_long_number_that_is_held_outweighs_vectors() -> None:
+@pytest.mark.parametrize("number", ["4006381333931", "10 x 30", "2026-04-03"])
+def test_a_long_number_that_is_held_outweighs_vectors(number: str) -> None:
     with HebbianIndex.open(
         ":memory:", embedder=Embedder(), settings=Settings(vectors=0.95)
     ) as index:
-        index.add([{"id": "label", "text": "Type label, GTIN 4006381333931."}, *FILL])
-        assert index.recall("Which article is 4006381333931?")[0].id == "label"
+        index.add([{"id": "label", "text": f"Type label, marked {number}."}, *FILL])
+        assert index.recall(f"Which article has {number}?")[0].id == "label"
 
 
 class Embedder:

@@ -85,8 +85,9 @@ def direct_evidence(
     literal = [word for word in asked if is_code(word) or (len(word) > 4 and word.isdecimal())]
     if not all(asked[word][1] for word in literal):
         covered *= NUMBER_LACKS
-    if evidence.dense is not None and literal:
-        evidence = evidence.upheld(words.holders(literal))
+    if evidence.dense is not None:  # vectors hardly tell "10x30" from "10x40"
+        with_digit = [word for word in asked if len(word) > 4 and re.search("[0-9]", word)]
+        evidence = evidence.upheld(words.holders([*literal, *with_digit]))
     sure = confidence(covered, near)
     return replace(
         evidence,

@@ -69,7 +69,7 @@ def test_two_files_of_one_name_are_not_stored_over_each_other(open_page: Any) ->
     waiting.get_by_role("button", name="Add 1").click()
     page.get_by_text("1 document stored").wait_for()
     assert waiting.get_by_role("listitem").count() == 1
-    assert rows(page).filter(has_text="One").count() == 1
+    rows(page).filter(has_text="One").wait_for()
 
 
 def test_a_replacement_says_what_differs_and_which_lessons_rest(open_page: Any) -> None:
@@ -98,6 +98,7 @@ def test_a_document_of_the_same_name_elsewhere_is_asked_about(open_page: Any) ->
     waiting.get_by_text("Replaces “npm ping”").wait_for()
     waiting.get_by_role("button", name="Add 1, Replace 1").click()
     page.get_by_text("2 documents stored").wait_for()
+    rows(page).filter(has_text="new.md").wait_for()
     assert rows(page).count() == 7
     assert rows(page).filter(has_text="npm-ping.md").count() == 1
     assert page.get_by_role("banner").get_by_text("7 documents").is_visible()
