@@ -19,12 +19,13 @@ from manuals import QUESTION
 from served import secret, served_process
 
 from hebbgraph import HebbianIndex
-from hebbgraph.errors import NotFoundError, ParameterError
+from hebbgraph.errors import NotAnIndexError, NotFoundError, ParameterError
 
 pytest.importorskip("fastapi", reason="the extra serve is not installed")
 
 import httpx
 from hebbgraph_server import Client, ServerError
+from hebbgraph_server.app import create_app
 from hebbgraph_server.commands import add_commands
 
 SECRET = secret("env")
@@ -219,6 +220,16 @@ def test_a_mistake_at_start_is_said_in_a_line(location: Path) -> None:
         arguments = parser.parse_args(["serve", str(location), "--port", port])
         with pytest.raises(OSError, match="address already in use; --port 0"):
             arguments.run(arguments)
+
+
+def test_an_index_of_other_text_rules_is_not_served(location: Path) -> None:
+    with HebbianIndex.open(location) as index, index._database.write() as session:
+        session.run("UPDATE $meta SET value = '1' WHERE key = 'text_version'")
+    with HebbianIndex.open(location) as index:
+        with pytest.raises(NotAnIndexError, match="doctor --rebuild"):
+            create_app(index)
+        index.rebuild()
+        create_app(index)
 
 
 def test_a_new_index_is_said(location: Path, tmp_path: Path) -> None:

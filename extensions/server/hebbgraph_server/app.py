@@ -56,6 +56,7 @@ def create_app(index: HebbianIndex, settings: ServerSettings | None = None) -> F
     """Return an ASGI app over the namespaces of an index, which it closes at its end."""
     settings = settings or ServerSettings(namespace=index.namespace)
     settings.check()
+    index.recall("?", 1, seeds=())  # raises, rather than each request, if other text rules built it
     service, metrics = Service(index, settings), Metrics()
     mcp = served_mcp(service)
     mcp_routes = mcp.streamable_http_app(
