@@ -187,7 +187,7 @@ def _add_words(session: Session, added: Sequence[Prepared], rows: Sequence[int])
     return terms
 
 
-# -- counting -----------------------------------------------------------------------------
+# -- counting, and vectors ----------------------------------------------------------------
 
 
 def _count(session: Session, added: IntArray, removed: IntArray) -> list[int]:

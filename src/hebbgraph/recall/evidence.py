@@ -87,7 +87,7 @@ def direct_evidence(
         covered *= NUMBER_LACKS
     if evidence.dense is not None:  # vectors hardly tell "10x30" from "10x40"
         with_digit = [word for word in asked if len(word) > 4 and re.search("[0-9]", word)]
-        evidence = evidence.upheld(words.holders([*literal, *with_digit]))
+        evidence = evidence.upheld(words.holders([*codes, *with_digit]))
     sure = confidence(covered, near)
     return replace(
         evidence,
