@@ -195,8 +195,7 @@ class TeachingVerbs(OpenNamespace):
         self._check_text_version()
         with _opened(path, "r") as file:
             n = teaching.import_lessons(self._database, file, quorum=self.settings.quorum)
-        if n:
-            fit_if_due(self._database, quorum=self.settings.quorum)
+        fit_if_due(self._database, quorum=self.settings.quorum)
         return n
 
 
