@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 import multiprocessing
 import random
 import re
@@ -160,6 +161,7 @@ def test_lessons_teach_as_in_memory(url: str) -> None:
                 wrong = [rejected] if n % 3 == 0 else []
                 one.reinforce(recall, cited=[cited], rejected=wrong, actor=actor)
         assert seen(index) == seen(memory) != untaught
+        assert index.forget(since=-math.inf, until=math.inf, dry_run=True) == 30
         index.rebuild()
         assert seen(index) == seen(memory)
         index.forget(everything=True)
