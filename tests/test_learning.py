@@ -8,6 +8,7 @@ import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ from hypothesis import strategies as st
 
 import hebbgraph.learning.fitting
 from hebbgraph import HebbianIndex, Settings
-from hebbgraph.errors import LessonError, NotFoundError, ParameterError
+from hebbgraph.errors import IndexBusyError, LessonError, NotFoundError, ParameterError
 from hebbgraph.formulas.fitting import KINDS
 from hebbgraph.formulas.votes import Statement, beliefs
 from hebbgraph.learning import teaching
@@ -85,6 +86,22 @@ def test_a_rejected_chunk_is_last(index: HebbianIndex) -> None:
     first = ranked(index)[0][0]
     index.reinforce(index.recall(QUESTIONS[0], k=8), rejected=[first], actor="ada")
     assert ranked(index)[-1][0] == first
+
+
+def test_a_chunk_that_is_cited_and_rejected_alike_keeps_its_untaught_score(
+    index: HebbianIndex,
+) -> None:
+    """Its other citations make it no less like the question that is disputed."""
+    index.reinforce(index.recall(QUESTIONS[0], k=8), cited=["c5"], actor="ada")
+    for at in range(8):
+        asked = index.recall(f"Which hill has number {at}?", k=8)
+        index.reinforce(asked, cited=["c5"], actor=f"reader {at}")
+    index.reinforce(index.recall(QUESTIONS[0], k=8), rejected=["c5"], actor="ben")
+    assert [row[2] for row in learned_rows(index)["answered"]].count(0.0) == 1
+    hit = index.recall(QUESTIONS[0], k=8)["c5"]
+    assert hit.score >= hit.untaught > 0.0
+    index.reinforce(index.recall(QUESTIONS[0], k=8), rejected=["c5"], actor="cem")
+    assert ranked(index)[-1][0] == "c5"
 
 
 def test_without_lessons_recall_is_the_static_one(index: HebbianIndex) -> None:
@@ -275,6 +292,20 @@ def test_actors_may_change_their_minds_while_trust_is_fitted(index: HebbianIndex
     assert index.doctor() == []
 
 
+def test_a_lesson_is_taught_although_trust_cannot_be_fitted(
+    index: HebbianIndex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(hebbgraph.learning.fitting, "_fitted", Mock(side_effect=IndexBusyError))
+        for at in range(16):
+            index.reinforce(index.recall(f"Which owl is {at}?", k=8), cited=["c5"])
+    assert len(index.lessons()) == 16
+    assert index.stats()["trust"] is None
+    index.export_lessons(tmp_path / "lessons.jsonl")
+    assert index.import_lessons(tmp_path / "lessons.jsonl") == 0
+    assert index.stats()["trust"]["n"] == 16
+
+
 def test_a_reason_may_hold_what_no_database_stores(index: HebbianIndex) -> None:
     recall = index.recall(QUESTIONS[0])
     lesson = index.reinforce(recall, cited=["c5"], reason="bad \udcff\0 bytes")
@@ -317,8 +348,10 @@ def test_a_recall_of_another_namespace_teaches_nothing(tmp_path: Path) -> None:
 def test_wrong_types_are_named(index: HebbianIndex, wrong: dict[str, Any]) -> None:
     with pytest.raises(ParameterError, match=next(iter(wrong))):
         index.reinforce(index.recall(QUESTIONS[0]), **wrong)
-    with pytest.raises(ParameterError, match="since"):
-        index.forget(since="2024-01-01")  # type: ignore[arg-type]
+    since: Any
+    for since in ("2024-01-01", math.nan):
+        with pytest.raises(ParameterError, match="since is a float"):
+            index.forget(since=since)
     assert index.lessons() == []
 
 
@@ -410,6 +443,23 @@ def test_lessons_travel_as_lines_of_json(index: HebbianIndex, tmp_path: Path) ->
         assert [ranked(other, q) for q in QUESTIONS] == [ranked(index, q) for q in QUESTIONS]
 
 
+def test_of_imported_lessons_too_the_latest_of_an_actor_counts(
+    index: HebbianIndex, tmp_path: Path
+) -> None:
+    """A file of an earlier day takes no word back, and the order of lines is nothing."""
+    file = tmp_path / "lessons.jsonl"
+    for cited in ("c5", "c2"):
+        index.reinforce(index.recall(QUESTIONS[0], k=8), cited=[cited], actor="ada")
+    expected = learned_rows(index), ranked(index)
+    index.export_lessons(file)
+    file.write_text("".join(reversed(file.read_text("utf-8").splitlines(keepends=True))), "utf-8")
+    index.forget(everything=True)
+    assert index.import_lessons(file) == 2
+    assert (learned_rows(index), ranked(index)) == expected
+    assert ranked(index)[0][0] == "c2"
+    assert [bool(each.note) for each in index.lessons()] == [False, True]
+
+
 def test_a_word_more_does_not_hide_what_was_taught() -> None:
     """Search is unsure of such a question, and one word of it is in another chunk."""
     with HebbianIndex.open(":memory:") as memory:
@@ -462,11 +512,13 @@ def test_a_hit_that_lessons_alone_brought_says_so(index: HebbianIndex) -> None:
     [
         {"created": "yesterday"},
         {"created": None},
+        {"created": math.nan},
         {"id": []},
         {"id": None},
         {"question_key": None},
         {"actor": {}},
         {"cues": [[1], ["x"]]},
+        {"cues": [[2**70], [1]]},
         {"vector": [math.nan, 1.0]},
         {"body": None},
         {"body": {}},
@@ -474,6 +526,8 @@ def test_a_hit_that_lessons_alone_brought_says_so(index: HebbianIndex) -> None:
         {"body.weight": math.nan},
         {"body.cited": ["c1"]},
         {"body.scores": {"a": "b"}},
+        {"body.found": {}},
+        {"body.shares": [0.5]},
     ],
     ids=repr,
 )

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 import multiprocessing
 import random
 import re
@@ -160,6 +161,7 @@ def test_lessons_teach_as_in_memory(url: str) -> None:
                 wrong = [rejected] if n % 3 == 0 else []
                 one.reinforce(recall, cited=[cited], rejected=wrong, actor=actor)
         assert seen(index) == seen(memory) != untaught
+        assert index.forget(since=-math.inf, until=math.inf, dry_run=True) == 30
         index.rebuild()
         assert seen(index) == seen(memory)
         index.forget(everything=True)
@@ -371,6 +373,36 @@ def _wait_for_no_connection(server: PostgresServer) -> None:
     while n := _connections(server):
         assert time.monotonic() < deadline, f"{n} connections are open"
         time.sleep(0.01)
+
+
+def test_a_schema_that_is_made_anew_is_read_anew(server: PostgresServer, url: str) -> None:
+    """By as many changes as before: what an open index knows is of another state."""
+    with HebbianIndex.open(url) as index:
+        index.add(CORPUS)
+        _hits(index)
+        database = url.partition("@/")[2].partition("?")[0]
+        server.execute("DROP SCHEMA hebbgraph_default CASCADE", database=database)
+        with HebbianIndex.open(f"{url}&application_name=other") as other:
+            other.add(reversed(CORPUS[1:]))
+            assert _hits(index) == _hits(other)
+
+
+def test_erasing_again_waits_for_no_recall(url: str, tmp_path: Path) -> None:
+    erased = []
+    with (
+        patch("hebbgraph.store.postgres_server._MOST", 1),
+        patch("hebbgraph.store.vectors._FEW", 0),
+        HebbianIndex.open(url, embedder=ByNumber(), cache_dir=tmp_path) as index,
+    ):
+        index.add(CORPUS)
+        assert list(tmp_path.glob("*.vectors"))
+        with index._database.read() as session:  # the only connection
+            thread = threading.Thread(target=lambda: erased.append(index._vectors.erase([])))
+            thread.start()
+            time.sleep(0.1)
+            assert index._vectors.search(session) is not None
+        thread.join(60)
+    assert erased == [None]
 
 
 # -- lost connections, kills and forks --------------------------------------------------------

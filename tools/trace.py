@@ -66,7 +66,7 @@ def state(session: Session) -> str:
         names = ", ".join(terms[t][2] for t in unpack_tags(tagged)[0].tolist())
         held.append((row, f"{len(unpack_words(data))} terms", names))
     facts = session.rows("SELECT key, number, string, row FROM $fact ORDER BY row, key")
-    counts = [(key, session.meta[key]) for key in ("changes", "chunks", "length")]
+    counts = [(key, session.meta[key]) for key in ("chunks", "length")]
     parts = [
         table("chunk", ("row", "id"), chunks.items()),
         table(

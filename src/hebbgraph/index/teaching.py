@@ -195,8 +195,7 @@ class TeachingVerbs(OpenNamespace):
         self._check_text_version()
         with _opened(path, "r") as file:
             n = teaching.import_lessons(self._database, file, quorum=self.settings.quorum)
-        if n:
-            fit_if_due(self._database, quorum=self.settings.quorum)
+        fit_if_due(self._database, quorum=self.settings.quorum)
         return n
 
 
@@ -204,7 +203,7 @@ def _checked(**chosen: Any) -> dict[str, Any]:
     """Return what lessons are chosen by; raise ParameterError for a wrong type."""
     for name, value in chosen.items():
         types = (int, float) if name in ("since", "until") else (str,)
-        if value is not None and not isinstance(value, types):
+        if value is not None and (not isinstance(value, types) or value != value):  # NaN
             raise ParameterError(f"{name} is a {types[-1].__name__}, got {value!r:.80}")
     return chosen
 

@@ -104,7 +104,9 @@ def read_evidence(
     others = np.zeros((len(taught) - len(found.digests), *_PRODUCTS))
     values = np.concatenate((found.values, others))[at]
     answer = np.array([answered.get(taught[place], 0.0) for _, place in places])
-    return LessonEvidence(rows, evidence_of(values), answer, share_taught(values))
+    # What was cited for the very question, too, is rejected no further than that is believed.
+    low = np.array([[min(answered.get(taught[place], -1.0), 0.0)] for _, place in places])
+    return LessonEvidence(rows, np.maximum(evidence_of(values), low), answer, share_taught(values))
 
 
 def products(

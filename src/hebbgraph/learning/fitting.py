@@ -11,12 +11,14 @@ import hashlib
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, fields, replace
 from itertools import chain, islice
 
 import numpy as np
 
 from hebbgraph.arrays import BoolArray, FloatArray
+from hebbgraph.errors import StorageError
 from hebbgraph.formulas.association import scale_by_confidence
 from hebbgraph.formulas.evidence import BAG_SHARE, DENSE_SHARE
 from hebbgraph.formulas.fitting import (
@@ -70,18 +72,18 @@ def _prior(session: Session) -> float:
 
 def fit_if_due(database: Database, *, quorum: int, anew: bool = False) -> None:
     """Fit when the number of lessons has doubled, or ``anew`` after some were forgotten."""
-    with database.read() as session:
-        n_lessons = int(session.meta.get("lessons", "0"))
-        n = 1 << (n_lessons.bit_length() - 1) if n_lessons >= _FEWEST else 0
-        if n == (read_json(session, "trust") or {"n": 0})["n"] and not (anew and n):
-            return
-        ids = _first(session, n)
-        trust = _fitted(session, _drawn(session, ids), quorum)
-    with database.write() as session:
-        if ids != _first(session, n):
-            return
-        write_counts(session, read_counts(session))
-        write_meta(session, {"trust": json.dumps({"n": n, **asdict(trust)})})
+    with suppress(StorageError):  # it remains due, and the lesson is stored already
+        with database.read() as session:
+            n_lessons = int(session.meta.get("lessons", "0"))
+            n = 1 << (n_lessons.bit_length() - 1) if n_lessons >= _FEWEST else 0
+            if n == (read_json(session, "trust") or {"n": 0})["n"] and not (anew and n):
+                return
+            ids = _first(session, n)
+            trust = _fitted(session, _drawn(session, ids), quorum)
+        with database.write() as session:
+            if ids == _first(session, n):
+                write_counts(session, read_counts(session))
+                write_meta(session, {"trust": json.dumps({"n": n, **asdict(trust)})})
 
 
 def evaluate(database: Database, *, quorum: int) -> Evaluation:

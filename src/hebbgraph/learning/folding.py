@@ -80,7 +80,7 @@ def _refold(
         session.run("DELETE FROM $answered WHERE question_key = ?", key)
         session.many(
             "INSERT INTO $answered(question_key, digest, belief) VALUES (?, ?, ?)",
-            [(key, digest, belief.answers) for digest, belief in today.items() if belief.answers],
+            [(key, digest, belief.answers) for digest, belief in today.items() if any(belief)],
         )
     _write(session, changes)
     write_counts(session, read_counts(session))

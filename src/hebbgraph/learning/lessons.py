@@ -114,13 +114,10 @@ _COLUMNS = "seq, id, question_key, actor, created, body, cues, path, vector"
 def insert_lesson(session: Session, lesson: LessonRow) -> None:
     """Store a lesson; its number is given by the database."""
     session.run(
-        "INSERT INTO $lesson(id, question_key, actor, recall, created, body, cues, path, "
+        "INSERT INTO $lesson(id, question_key, actor, created, recall, body, cues, path, "
         "vector) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        lesson.id,
-        lesson.question_key,
-        lesson.actor,
+        *lesson[1:5],
         lesson.body["recall"],
-        lesson.created,
         json.dumps(lesson.body, ensure_ascii=False),
         lesson.cues.pack(),
         lesson.path.pack(),
@@ -129,11 +126,10 @@ def insert_lesson(session: Session, lesson: LessonRow) -> None:
 
 
 def lessons_on(session: Session, keys: Iterable[str]) -> dict[str, list[LessonRow]]:
-    """Return the lessons on each question key, from the first to the last."""
+    """Return the lessons on each question key, from the first to the last, imported or not."""
     found: dict[str, list[LessonRow]] = {}
-    sql = f"SELECT {_COLUMNS} FROM $lesson WHERE question_key = ANY(?) ORDER BY seq"
-    for row in session.rows(sql, list(keys)):
-        lesson = read_lesson(row)
+    sql = f"SELECT {_COLUMNS} FROM $lesson WHERE question_key = ANY(?) ORDER BY created, seq"
+    for lesson in map(read_lesson, session.rows(sql, list(keys))):
         found.setdefault(lesson.question_key, []).append(lesson)
     return found
 
@@ -163,10 +159,7 @@ def read_lesson(row: tuple[Any, ...]) -> LessonRow:
     """Return a row of the table as a lesson."""
     *known, body, cues, path, vector = row
     data = None if vector is None else np.frombuffer(vector, "<f4")
-    seq, id_, key, actor, created = known
-    return LessonRow(
-        seq, id_, key, actor, created, json.loads(body), Cues.unpack(cues), Cues.unpack(path), data
-    )
+    return LessonRow._make((*known, json.loads(body), Cues.unpack(cues), Cues.unpack(path), data))
 
 
 def lessons_of(session: Session, ids: list[str]) -> list[LessonRow]:

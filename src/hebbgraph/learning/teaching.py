@@ -134,8 +134,9 @@ def _why_not(row: LessonRow, beside: Sequence[LessonRow], live: set[str], quorum
     """Return why a lesson moves nothing; "" if it moves something."""
     if row.texts().isdisjoint(live):
         return "its chunks were deleted or edited; it rests until the same text is back"
-    later = [each for each in beside if each.actor == row.actor and each.seq > row.seq]
-    if row.actor is not None and any(new.statement()[1:3] != row.statement()[1:3] for new in later):
+    later = beside[[each.seq for each in beside].index(row.seq) + 1 :]
+    said = [new.statement()[1:3] for new in later if new.actor == row.actor]
+    if row.actor is not None and any(new != row.statement()[1:3] for new in said):
         return "the actor has since said something else about this question"
     beliefs = believed(beside, quorum)
     cited, rejected = (set(row.body[name].values()) for name in ("cited", "rejected"))
@@ -199,13 +200,15 @@ def _imported(numbered: tuple[int, str]) -> LessonRow:
         vector = value["vector"]
         value["vector"] = None if vector is None else np.array(vector, np.float32)
         row = LessonRow(seq=0, **value)
-        numbers = [row.body["credit"], *row.body["scores"].values(), *(vector or ())]
-        numbers += np.array(list(row.body["found"].values())).reshape(-1, 3).ravel().tolist()
+        scores, (vectors, graph) = row.body["scores"].values(), row.body["shares"] or (1, 1)
+        numbers = [row.created, row.body["weight"], row.body["credit"], vectors, graph, *scores]
+        found = np.reshape(list(row.body["found"].values()), (len(scores), 3))
+        numbers += (*(vector or ()), *found.ravel().tolist())
         if not isinstance(row.question_key, str) or not np.isfinite(numbers).all():
             raise ValueError("a number is not finite, or the question has no key")
         _as_lesson(row)  # pydantic checks the rest
         return row
-    except (ValueError, TypeError, LookupError, AttributeError) as error:
+    except (ValueError, TypeError, ArithmeticError, LookupError, AttributeError) as error:
         reason = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
         raise LessonError(f"line {number} is not an exported lesson: {reason:.200}") from error
 

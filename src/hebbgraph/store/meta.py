@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import time
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ VECTOR_UNIT = 2.0**-32
 class Counts(NamedTuple):
     """Counts of a namespace."""
 
-    changes: int  # grows with each transaction that writes
+    changes: int  # grows with each write; a time, so that histories share none
     chunks: int
     length: int  # of all chunks together, in words
     vectors: int
@@ -54,9 +55,10 @@ def read_counts(session: Session) -> Counts:
 
 
 def write_counts(session: Session, counts: Counts) -> None:
-    """Store counts, and count the change."""
+    """Store counts, and number the change."""
     before = session.meta
-    counts = counts._replace(changes=int(before.get("changes", 0)) + 1)
+    changes = max(int(before.get("changes", 0)) + 1, time.time_ns() // 1000)
+    counts = counts._replace(changes=changes)
     values = {key: str(value) for key, value in counts._asdict().items()}
     values["vector_sum"] = base64.b64encode(counts.vector_sum.astype("<i8").tobytes()).decode()
     write_meta(session, {key: text for key, text in values.items() if before.get(key) != text})

@@ -216,7 +216,7 @@ class PostgresSession(Session):
 
 def _exact(number: float) -> Decimal:
     """Return a number as PostgreSQL keeps it."""
-    return Decimal(number if number == int(number) else repr(number))
+    return Decimal(number if number % 1 == 0 else repr(number))
 
 
 class _FloatDumper(FloatDumper):

@@ -52,7 +52,6 @@ _ERRORS: dict[int, tuple[type[StorageError], str]] = {
     sqlite3.SQLITE_LOCKED: _BUSY,
     sqlite3.SQLITE_FULL: (DiskFullError, "cannot grow, so nothing was written"),
     sqlite3.SQLITE_READONLY: (ReadOnlyIndexError, "is read-only"),
-    sqlite3.SQLITE_PERM: (ReadOnlyIndexError, "is read-only"),
     sqlite3.SQLITE_NOTADB: (NotAnIndexError, "is not a database"),
     sqlite3.SQLITE_CANTOPEN: (StorageError, "cannot be opened"),
     sqlite3.SQLITE_IOERR: (StorageError, "cannot be read or written"),

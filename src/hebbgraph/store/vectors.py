@@ -174,23 +174,24 @@ class VectorCache:
 
     def erase(self, rows: Sequence[int]) -> None:
         """Overwrite vectors of deleted chunks in the file: of ``rows``; if it is empty, of all."""
-        with GATE.passed(), self._lock:  # a fork would leave the lock to the child
-            self._state = None
-            if self._path is None:
-                return
-            # Of a process that was killed while it wrote, or that read an older state.
-            near = self._path.with_suffix(".nearest")
-            for unfinished in self._path.parent.glob(f"{self._path.stem}.*"):
-                if unfinished not in (self._path, near):
-                    unfinished.unlink(missing_ok=True)
-            opened = _open(self._path, writable=True)
-            if opened is None:
-                self._path.unlink(missing_ok=True)
-                near.unlink(missing_ok=True)
-                return
+        with GATE.passed():  # a fork would leave the lock to the child
+            with self._lock:
+                self._state = None
+                if self._path is None:
+                    return
+                # Of a process that was killed while it wrote, or that read an older state.
+                near = self._path.with_suffix(".nearest")
+                for unfinished in self._path.parent.glob(f"{self._path.stem}.*"):
+                    if unfinished not in (self._path, near):
+                        unfinished.unlink(missing_ok=True)
+                opened = _open(self._path, writable=True)
+                if opened is None:
+                    self._path.unlink(missing_ok=True)
+                    near.unlink(missing_ok=True)
+                    return
             is_gone = np.isin(opened.base.rows, rows)
             if not rows:  # asked again, since a process was killed before it came here
-                with self._database.read() as session:
+                with self._database.read() as session:  # recalls wait for the lock in theirs
                     held = [row for (row,) in session.rows("SELECT row FROM $embedding")]
                 is_gone = ~np.isin(opened.base.rows, held)
             _overwrite(opened.base, np.flatnonzero(is_gone))
