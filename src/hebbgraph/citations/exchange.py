@@ -114,21 +114,21 @@ def read_replies(
 ) -> Outcome:
     """Read what replies cite of the chunks of recalls.
 
-    An agent may repeat what a tool cites, while another index has chunks under the same keys.
+    An agent may repeat what its tools cite, each under keys of its own.
     """
     hits = {(hit.id, hit.text): hit for recall in recalls for hit in recall.hits}
     cited, shown, reason = dict[str, None](), dict[str, None](), Reason.NOTHING_CITED
     for reply in replies:
         candidates = [*hits.values(), *reply.passages]
-        seen, of_tools = reply.shown or shown_in(reply.prompt, candidates), None
-        if not seen.ids:
-            seen = shown_in([call.prompt for call in calls], candidates)
-            tools = [(call.answer, shown_in(call.prompt, candidates)) for call in calls]
-            of_tools = {id_ for said, keys in tools for id_ in read_answer(said, keys).cited}
-        reading = read_answer(reply.answer, seen, candidates, denials=denials)
-        cited |= {id_: None for id_ in reading.cited if of_tools is None or id_ in of_tools}
-        shown.update(dict.fromkeys(seen.ids))
-        reason = _why_nothing(reading, seen)
+        seen = reply.shown or shown_in(reply.prompt, candidates)
+        tools = () if seen.ids or cited else calls
+        asked = [(call, shown_in(call.prompt, candidates)) for call in tools]
+        for call, keys in [(call, keys) for call, keys in asked if keys.ids] or [(reply, seen)]:
+            reading = read_answer(reply.answer, keys, candidates, denials=denials)
+            own = reading if call is reply else read_answer(call.answer, keys, candidates)
+            cited.update(dict.fromkeys(id_ for id_ in reading.cited if id_ in own.cited))
+            shown.update(dict.fromkeys(keys.ids))
+            reason = _why_nothing(reading, keys)
     return Outcome(reason=None if cited else reason, cited=tuple(cited), shown=tuple(shown))
 
 
