@@ -134,6 +134,11 @@ def test_an_agent_may_repeat_what_its_tool_cites(index: HebbianIndex, learner: L
     agent = Reply(said, prompt=f"{QUESTION}\nTool: {tool.answer}")
     outcome = learner.learn([recall], [tool, agent], output=said).result(60)
     assert outcome.cited == (recall[0].id,)
+    # A key is that of the tool that cited it, and no other tool's, be it above another index.
+    for other in (reply(recall, "Nobody here knows."), reply(index.recall("boat 9", k=3))):
+        own = [] if "Nobody" in other.answer else [tool]
+        outcome = learner.learn([recall], [*own, other, agent], output=said).result(60)
+        assert outcome.cited == ((recall[0].id,) if own else ())
 
 
 def test_what_reached_the_user_is_the_answer(index: HebbianIndex, learner: Learner) -> None:
@@ -142,7 +147,8 @@ def test_what_reached_the_user_is_the_answer(index: HebbianIndex, learner: Learn
     final = reply(recall, "The builder of the seventh boat was number seven [{}].", recall[0].id)
     grade = Reply("yes", draft.prompt)
     shown = "The builder of the seventh boat was number seven (see the first passage)."
-    for output in (final.answer, shown, None):
+    state = {"question": QUESTION, "documents": [object()], "answer": final.answer}
+    for output in (final.answer, shown, state, None):
         calls = [draft, grade, final] if output is None else [draft, final, grade]
         outcome = learner.learn([recall], calls, output=output).result(60)
         assert outcome.cited == (recall[0].id,)

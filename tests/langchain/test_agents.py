@@ -15,6 +15,7 @@ from langchain_core.runnables import RunnableLambda
 from langchain_hebbgraph import CitationLearner, CitingMiddleware, HebbianRetriever
 from langchain_hebbgraph import create_citing_retriever_tool as make_tool
 from langgraph.checkpoint.memory import InMemorySaver
+from pydantic import BaseModel
 from scripted import QUESTION, Scripted, cited, citing, key_before
 
 from hebbgraph.errors import ParameterError
@@ -52,11 +53,32 @@ async def test_the_middleware_is_async(retriever: HebbianRetriever) -> None:
 
 def test_one_learner_learns_once(retriever: HebbianRetriever) -> None:
     middleware = CitingMiddleware(retriever)
-    with CitationLearner(retriever) as learner:
-        agent = create_agent(citing("built by"), middleware=[middleware])
-        agent.invoke(ASKED, {"callbacks": [learner]})
+    agent = create_agent(citing("built by"), middleware=[middleware])
+    with CitationLearner(retriever) as learner, CitationLearner(retriever) as second:
+        agent.invoke(ASKED, {"callbacks": [learner, second]})
+    assert (learner.counts, second.counts, middleware.learner.counts) == ({"learned": 1}, {}, {})
+    with HebbianRetriever.from_texts(["Owls."]) as other, CitationLearner(other) as foreign:
+        agent.invoke(ASKED, {"callbacks": [foreign]})
     middleware.learner.close()
-    assert (learner.counts, middleware.learner.counts) == ({"learned": 1}, {})
+    assert cited(retriever.index.lessons()) == [["petrel"]] * 2
+
+
+class Cited(BaseModel):
+    answer: str
+    citations: list[int]
+
+
+def test_a_structured_answer_that_is_given_as_a_call_teaches(retriever: HebbianRetriever) -> None:
+    def call(messages: list[BaseMessage]) -> AIMessage:
+        key = int(key_before(messages, "built by").strip("[]"))
+        fields = {"answer": "Ida Moss", "citations": [key]}
+        return AIMessage("", tool_calls=[{"name": "Cited", "args": fields, "id": "1"}])
+
+    middleware = CitingMiddleware(retriever)
+    agent = create_agent(Scripted(answer=call), middleware=[middleware], response_format=Cited)
+    assert agent.invoke(ASKED)["structured_response"].answer == "Ida Moss"
+    middleware.learner.close()
+    assert cited(retriever.index.lessons()) == [["petrel"]]
 
 
 def test_an_answer_that_was_replaced_does_not_teach(retriever: HebbianRetriever) -> None:

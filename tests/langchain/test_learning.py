@@ -208,15 +208,20 @@ def test_parts_and_more_of_a_passage_are_credited_to_it(
         ]
         return [*more, Document("A. B. has the id of another.", id="bread")]
 
-    for step, known in ((compressed, "learned to draw"), (extended, "was born")):
+    def summarized(documents: list[Document]) -> list[Document]:
+        new = {"page_content": "Moss: of Tessel Bay, a pupil of Ash."}
+        return [d.model_copy(update=new) if "Ash" in d.page_content else d for d in documents]
+
+    steps = (compressed, "learned to draw"), (extended, "was born"), (summarized, "a pupil of")
+    for step, known in steps:
         shown = retriever | RunnableLambda(step)
         chain_of(shown, citing(known)).invoke("Who is Jon Ash?", {"callbacks": [learner]})
     learner.flush()
-    assert [sorted(lesson.cited) for lesson in retriever.index.lessons()] == [["moss"], ["moss"]]
+    assert cited(retriever.index.lessons()) == [["moss"]] * 3
     foreign = chain_of(retriever | RunnableLambda(extended), citing("id of another"))
     foreign.invoke("Who bakes?", {"callbacks": [learner]})
     learner.flush()
-    assert len(retriever.index.lessons()) == 2
+    assert len(retriever.index.lessons()) == 3
 
 
 def test_a_parent_is_credited_to_what_was_found_in_it() -> None:

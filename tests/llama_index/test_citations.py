@@ -87,6 +87,17 @@ def test_a_parent_is_credited_to_what_was_found_in_it() -> None:
         assert [[*lesson.cited] for lesson in retriever.index.lessons()] == [["birth"]]
 
 
+def test_a_node_in_other_words_is_credited_to_what_refers_to_it() -> None:
+    summary = IndexNode(id_="summary", text="Where she came from.", index_id="page")
+    page = TextNode(id_="page", text=CORPUS["moss"][1])
+    with HebbianRetriever.from_nodes([summary]) as retriever, CitationLearner(retriever) as learner:
+        recursive = RecursiveRetriever("", retriever_dict={"": retriever}, node_dict={"page": page})
+        options = citing({}, QA_TEMPLATES, apart=False)
+        RetrieverQueryEngine.from_args(recursive, RuleLLM(), **options).query("Where from?")
+        learner.flush()
+        assert [[*lesson.cited] for lesson in retriever.index.lessons()] == [["summary"]]
+
+
 def test_a_citation_strengthens_the_edges_of_its_path(
     engine: Any, index: HebbianGraphIndex, learner: CitationLearner
 ) -> None:
@@ -380,6 +391,18 @@ def test_each_index_has_its_own_learner(nodes: list[TextNode], learner: Citation
     assert learner.counts == {}
     with pytest.raises(ParameterError, match="a learner takes a retriever, an index or a store"):
         CitationLearner("memory.hebb")
+
+
+def test_of_two_learners_of_an_index_the_latest_learns(
+    engine: Any, index: HebbianGraphIndex, learner: CitationLearner
+) -> None:
+    with CitationLearner(index) as second:
+        engine.query(QUESTION)
+        lesson_of(second, index)
+    assert learner.counts == {}
+    engine.query(QUESTION)
+    learner.flush()
+    assert learner.counts == {"learned": 1}
 
 
 def test_a_learner_leaves_no_handler(index: HebbianGraphIndex) -> None:

@@ -21,6 +21,7 @@ from hebbgraph import HebbianIndex, Recall
 from hebbgraph.access import Actor, Fields, Namespaces, Tenant, actor_of
 from hebbgraph.citations import Learner, Outcome, Passage, Reply
 from hebbgraph.errors import ParameterError
+from langchain_hebbgraph.documents import to_document
 from langchain_hebbgraph.request import Recalled, current_fields
 
 __all__ = ["CitationLearner", "put_last"]
@@ -118,7 +119,8 @@ class CitationLearner(Learner, BaseCallbackHandler):
         ``actor``, ``trusted`` and ``output``, as for the core's learner.
         """
         listed = [recalls] if isinstance(recalls, Recall) else recalls
-        return self._teach(listed, [Reply(answer, prompt)], request or {}, list(names), options)
+        options.setdefault("actor", actor_of(self._actor, request or {}))
+        return super().learn(listed, [Reply(answer, prompt)], answer_id=names, **options)
 
     def verdict(  # type: ignore[override]
         self, answer: str | UUID | BaseMessage, rating: float, **options: Any
@@ -130,17 +132,6 @@ class CitationLearner(Learner, BaseCallbackHandler):
         """
         name = answer.id if isinstance(answer, BaseMessage) else answer
         return super().verdict(str(name or ""), rating, **options)
-
-    def _teach(
-        self,
-        recalls: Iterable[Recall],
-        replies: Sequence[Reply],
-        request: Fields,
-        names: list[str],
-        options: dict[str, Any],
-    ) -> Future[Outcome]:
-        options.setdefault("actor", actor_of(self._actor, request))
-        return super().learn(recalls, replies, answer_id=names, **options)
 
     def close(self, timeout: float | None = None) -> bool:
         """Wait until all is learned, before the index is closed; close other namespaces of it."""
@@ -154,11 +145,14 @@ class CitationLearner(Learner, BaseCallbackHandler):
         self, recalled: Recalled, *, run_id: UUID | None, parent_run_id: UUID | None
     ) -> None:
         """Note a recall of the index, as our retrievers report it."""
-        index = recalled.namespaces.index
-        is_same = index is self._own or index._path == self._own._path != ":memory:"
         runs = [run for run in (run_id, parent_run_id) if run in self._trace_of]
-        if runs and is_same:
+        if runs and self.is_about(recalled):
             self._trace_of[runs[0]].recalls.append(recalled)
+
+    def is_about(self, recalled: Recalled) -> bool:
+        """Return whether a recall is one of this learner's index."""
+        index = recalled.namespaces.index
+        return index is self._own or index._path == self._own._path != ":memory:"
 
     def on_chain_start(self, *args: Any, **run: Any) -> None:
         """Follow a run, and all below it; once closed, none that begins."""
@@ -243,7 +237,10 @@ class CitationLearner(Learner, BaseCallbackHandler):
             self._trace_of.pop(run_id, None)
 
     def _read(self, trace: _Trace) -> None:
-        recalls = [recalled.recall for recalled in trace.recalls]
+        unlearned = [recalled for recalled in trace.recalls if not recalled.is_learned]
+        if trace.recalls and not unlearned:  # another learner of the index was first
+            return
+        recalls = [recalled.recall for recalled in unlearned]
         request = trace.recalls[0].fields if trace.recalls else trace.fields
         if (thread := request.get("thread_id")) is not None:  # a later turn may cite these
             known = self._earlier.get(str(thread)) or deque(maxlen=8)
@@ -256,19 +253,24 @@ class CitationLearner(Learner, BaseCallbackHandler):
         if replies and recalls:
             messages = trace.output.get("messages") if isinstance(trace.output, dict) else None
             output = messages[-1] if isinstance(messages, list) and messages else trace.output
-            self._teach(recalls, replies, request, trace.names, {"output": output})
+            for recalled in unlearned:
+                recalled.is_learned = True
+            actor = actor_of(self._actor, request)
+            super().learn(recalls, replies, output=output, answer_id=trace.names, actor=actor)
         elif trace.recalls:
             hint = "put it into the callbacks of the outermost call"
             warnings.warn(f"a learner hears a retrieval and no answer; {hint}", stacklevel=2)
 
 
 def _parts(documents: Iterable[Document], recalls: Iterable[Recall]) -> Iterator[Passage]:
-    """Return other texts of hits: parts, as compressors make them, or parents, best hits first."""
-    texts = {hit.id: " ".join(hit.text.split()) for recall in recalls for hit in recall}
+    """Return other texts of hits: parts, new wordings, parents; those of the best hits first."""
+    shown = {hit.id: to_document(hit) for recall in recalls for hit in recall}
+    texts = {id_: " ".join(document.page_content.split()) for id_, document in shown.items()}
     for document in documents:
         part, own = " ".join(document.page_content.split()), document.id or ""
         holders = [id_ for id_, text in texts.items() if text and (part in text or text in part)]
-        if own in holders:
+        given = document.metadata  # an id alone may be one of another store
+        if own in holders or (own in shown and {**given, **shown[own].metadata} == given != {}):
             holders = [own]
         if part and holders and part not in texts.values():
             yield Passage(holders[0], document.page_content)

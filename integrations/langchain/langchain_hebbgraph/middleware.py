@@ -95,19 +95,17 @@ class CitingMiddleware(AgentMiddleware):
         return self._marked(await handler(request), request, shown, listener.recalled)
 
     def after_agent(self, state: Any, runtime: Any) -> None:
-        """Learn from the answer that the agent returns."""
-        answer = state["messages"][-1]
+        """Learn from the answer that the agent returns; this does not block an event loop."""
+        said = [message for message in state["messages"] if isinstance(message, AIMessage)]
+        answer: Any = (said or state["messages"])[-1]
         recalled, reply = self._pending.pop(answer.id or "", ([], Reply(None)))
         callbacks: Any = ensure_config().get("callbacks")
         handlers = callbacks if isinstance(callbacks, list) else getattr(callbacks, "handlers", ())
-        if recalled and not any(isinstance(handler, CitationLearner) for handler in handlers):
+        learners = [handler for handler in handlers if isinstance(handler, CitationLearner)]
+        if recalled and not any(learner.is_about(recalled[0]) for learner in learners):
             recalls = [part.recall for part in recalled]
             options = {"request": recalled[0].fields, "names": [answer.id], "output": answer}
             self.learner.learn(reply.answer, recalls, prompt=reply.prompt, **options)
-
-    async def aafter_agent(self, state: Any, runtime: Any) -> None:
-        """Async twin of :meth:`after_agent`."""
-        self.after_agent(state, runtime)
 
     def _marked(
         self,
@@ -119,7 +117,8 @@ class CitingMiddleware(AgentMiddleware):
         """List the sources in the answer, and note it for when the agent has ended."""
         hits = {hit.id: hit for part in recalled for hit in part.recall}
         for at, message in enumerate(response.result):
-            if not isinstance(message, AIMessage) or message.tool_calls:
+            is_final = response.structured_response is not None  # given as a call of a tool
+            if not isinstance(message, AIMessage) or (message.tool_calls and not is_final):
                 continue
             cited = read_answer(message, shown.shown, hits.values()).cited
             fields = {"id", "document_id", "title"}

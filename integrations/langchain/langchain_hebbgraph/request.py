@@ -27,13 +27,14 @@ _RUNTIME = "__pregel_runtime"  # where LangGraph keeps the run's context
 _TYPES = {"k": int, "filter": dict[str, Any], "score_threshold": float}
 
 
-@dataclass(frozen=True)
+@dataclass
 class Recalled:
-    """A recall that learners hear of, with what the request said."""
+    """A recall that learners hear of, with what the request said; one of them learns from it."""
 
     recall: Recall
     namespaces: Namespaces
     fields: Fields = field(default_factory=dict)
+    is_learned: bool = False
 
 
 def current_fields(config: RunnableConfig | None = None) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
@@ -93,17 +93,16 @@ class Reply:
 def reached(replies: Sequence[Reply], output: Any) -> list[Reply]:
     """Return the replies that reached the user: drafts, gradings and failed tries did not."""
     text = read_prompt(output)[0]
-    words = _words(text)
-    if not words or not replies:
-        return list(replies[-1:])
-    reached = []
-    for reply in replies:
-        said = _words(read_prompt(reply.answer)[0])
-        is_said = len(said & words) >= _MOST_WORDS * len(said) > 0
-        if is_said or words <= said:  # or a parser took the output out of the reply
-            reached.append(reply)
+    words, said = _words(text), [_words(read_prompt(reply.answer)[0]) for reply in replies]
+    if words:  # of the reply; or a parser took them out of it
+        found = [len(own & words) >= _MOST_WORDS * len(own) > 0 or words <= own for own in said]
+    else:  # a graph's state holds the answer in one of its fields
+        state = output.values() if isinstance(output, Mapping) else ()
+        fields = [_words(read_prompt(field)[0]) for field in state]
+        found = [len(own) > 0 and own in fields for own in said]
+    answers = [reply for reply, is_answer in zip(replies, found, strict=True) if is_answer]
     # The application may have replaced the answer: its own text is read by the last keys.
-    return reached or [replace(replies[-1], answer=text)]
+    return answers or [replace(reply, answer=text) if words else reply for reply in replies[-1:]]
 
 
 def _words(text: str) -> set[str]:
@@ -111,19 +110,25 @@ def _words(text: str) -> set[str]:
 
 
 def read_replies(
-    replies: Sequence[Reply], recalls: Sequence[Recall], denials: Denials, prompts: Sequence[Any]
+    replies: Sequence[Reply], recalls: Sequence[Recall], denials: Denials, calls: Sequence[Reply]
 ) -> Outcome:
-    """Read what replies cite of the chunks of recalls; an agent may repeat a tool's citations."""
+    """Read what replies cite of the chunks of recalls.
+
+    An agent may repeat what its tools cite, each under keys of its own.
+    """
     hits = {(hit.id, hit.text): hit for recall in recalls for hit in recall.hits}
     cited, shown, reason = dict[str, None](), dict[str, None](), Reason.NOTHING_CITED
     for reply in replies:
         candidates = [*hits.values(), *reply.passages]
         seen = reply.shown or shown_in(reply.prompt, candidates)
-        seen = seen if seen.ids else shown_in(prompts, candidates)
-        reading = read_answer(reply.answer, seen, candidates, denials=denials)
-        cited.update(dict.fromkeys(reading.cited))
-        shown.update(dict.fromkeys(seen.ids))
-        reason = _why_nothing(reading, seen)
+        tools = () if seen.ids or cited else calls
+        asked = [(call, shown_in(call.prompt, candidates)) for call in tools]
+        for call, keys in [(call, keys) for call, keys in asked if keys.ids] or [(reply, seen)]:
+            reading = read_answer(reply.answer, keys, candidates, denials=denials)
+            own = reading if call is reply else read_answer(call.answer, keys, candidates)
+            cited.update(dict.fromkeys(id_ for id_ in reading.cited if id_ in own.cited))
+            shown.update(dict.fromkeys(keys.ids))
+            reason = _why_nothing(reading, keys)
     return Outcome(reason=None if cited else reason, cited=tuple(cited), shown=tuple(shown))
 
 

@@ -146,7 +146,7 @@ class Learner(Closing):
             answers, outcomes = reached(calls, output), list[Outcome]()
             for index in indexes:  # no namespace knows the chunks of another
                 own = [recall for recall in made if recall.namespace == index.namespace]
-                outcome = read_replies(answers, own, self._denials, [c.prompt for c in calls])
+                outcome = read_replies(answers, own, self._denials, calls)
                 lessons = [
                     index.reinforce(recall, cited=cited, shown=shown, **options)
                     for recall, cited, shown in credited(outcome.cited, outcome.shown, own)
@@ -155,10 +155,9 @@ class Learner(Closing):
                     for recall in own:
                         index.keep(recall, answer=name)
                 outcomes.append(outcome.with_lessons(lessons))
-            outcomes.sort(key=lambda outcome: not outcome.lessons)
-            lessons = [lesson for outcome in outcomes for lesson in outcome.lessons]
-            first = [*outcomes, Outcome(reason=Reason.NOTHING_CITED)][0]
-            return replace(first, lessons=tuple(lessons))
+            nothing = Outcome(reason=Reason.NOTHING_CITED)
+            best = max(outcomes, key=lambda outcome: bool(outcome.lessons), default=nothing)
+            return replace(best, lessons=tuple(n for outcome in outcomes for n in outcome.lessons))
 
         return self._submit(study, made[0].namespace if made else self.namespace, *names[:1])
 

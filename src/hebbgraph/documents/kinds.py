@@ -38,7 +38,7 @@ _PANDOC = {".tex": "latex", ".typ": "typst", ".wiki": "mediawiki"}
 for _name in ("docx", "epub", "fb2", "ipynb", "odt", "org", "pptx", "rst", "rtf", "xlsx"):
     _PANDOC[f".{_name}"] = _name
 _PACKED = {".docx", ".epub", ".odt", ".pptx", ".xlsx"}
-_MARKDOWN = {".md", ".markdown", ".mdx", ".mdown", ".mkd", ".qmd", ".rmd"}
+_MARKDOWN = {".md", ".markdown", ".mdown", ".mkd", ".qmd", ".rmd"}
 _TEXT = {"", ".txt", ".text", ".log", ".adoc", ".srt", ".vtt"}
 #: Source code and configuration, where a line that begins with # is no heading.
 CODE = frozenset({
@@ -85,10 +85,6 @@ def _plain(data: bytes, suffix: str = "") -> Converted:
     if n_ascii > lines * _MOST_LINE and text.count(" ") * 10 < n_ascii:
         raise ConversionError("has long lines without spaces, such as minified code")
     return text, ""
-
-
-def _markdown(data: bytes, suffix: str) -> Converted:
-    return clean_markdown(_decode(data), jsx=suffix == ".mdx")
 
 
 def _code(data: bytes, suffix: str) -> Converted:
@@ -169,7 +165,8 @@ def _extra(module: str) -> Any:
 _READERS: dict[str, Callable[[bytes, str], Converted]] = {
     **dict.fromkeys(_TEXT, _plain),
     **dict.fromkeys(CODE, _code),
-    **dict.fromkeys(_MARKDOWN, _markdown),
+    **dict.fromkeys(_MARKDOWN, lambda data, _: clean_markdown(_decode(data), jsx=False)),
+    ".mdx": lambda data, _: clean_markdown(_decode(data), jsx=True),
     **dict.fromkeys((".html", ".htm", ".xhtml"), _html),
     **dict.fromkeys((".csv", ".tsv"), _table),
     **dict.fromkeys(_PANDOC, _by_pandoc),

@@ -129,10 +129,9 @@ class HebbianGraphIndex(Closing, BaseIndex[IndexDict]):
 
     def insert_nodes(self, nodes: Sequence[BaseNode], **insert_kwargs: Any) -> None:
         """Insert nodes; the same id replaces."""
-        for node in (nodes := listed(nodes)):
-            if isinstance(node, IndexNode) and node.obj is not None:
-                self._object_map[node.index_id] = node.obj
-        self._insert(nodes)
+        given = listed(nodes)
+        self._object_map |= {n.index_id: n.obj for n in given if isinstance(n, IndexNode) and n.obj}
+        self._insert(given)
 
     def update_ref_doc(self, document: Document, **update_kwargs: Any) -> None:
         """Replace a document by what it is now, in one transaction."""
@@ -183,8 +182,7 @@ class HebbianGraphIndex(Closing, BaseIndex[IndexDict]):
         names = RetrieverOptions.__annotations__
         check_names(options, {*names, *_OF_ENGINES}, "as_retriever")
         given: Any = {name: value for name, value in options.items() if name in names}
-        if self._object_map:
-            given["object_map"] = {**self._object_map, **(given.get("object_map") or {})}
+        given["object_map"] = {**self._object_map, **(given.get("object_map") or {})}
         return HebbianRetriever(self.index, **{"callback_manager": self._callback_manager, **given})
 
     def as_query_engine(

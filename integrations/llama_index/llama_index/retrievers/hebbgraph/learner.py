@@ -75,8 +75,7 @@ class CitationLearner(Learner):
         self._namespaces.close()
         return is_done
 
-    def __enter__(self) -> Self:
-        return self.install()
+    __enter__ = install
 
     def _register(self, own: list[Any]) -> None:
         """Replace this learner's handlers, in new lists, since other threads iterate over these."""
@@ -84,14 +83,16 @@ class CitationLearner(Learner):
         with _REGISTERING:
             for name in ("event_handlers", "span_handlers"):
                 others = [other for other in getattr(root, name) if other is not self._follower]
-                setattr(root, name, others + own)
+                setattr(root, name, own + others)  # of two learners of an index, the latest learns
 
     def _is_own(self, index: HebbianIndex) -> bool:
         return index is self._own or index._path == self._own._path != ":memory:"
 
     def _read(self, trace: Trace) -> None:
         """Learn from all that happened below an outermost span."""
-        recalls = [event.recall for event in trace.recalls]
+        for event in trace.recalls:
+            event.learner = event.learner or self
+        recalls = [event.recall for event in trace.recalls if event.learner is self]
         fields = {**(trace.recalls[0].fields if recalls else {}), **trace.tags}
         if (thread := fields.get("thread_id")) is not None:
             known = self._earlier.setdefault(str(thread), deque(maxlen=_EARLIER))
@@ -99,12 +100,11 @@ class CitationLearner(Learner):
             if len(self._earlier) > _CONVERSATIONS:
                 self._earlier.popitem(last=False)
             known.extend(recalls)
-            recalls = recalls or list(known)
+            recalls = recalls if trace.recalls else list(known)
         if not recalls or (not trace.calls and trace.is_retrieval):
             return
         passages = passages_of(trace.sources, recalls)
         replies = [Reply(answer, prompts, passages) for answer, prompts in trace.calls]
         actor, name = actor_of(self._actor, fields), fields.get("answer_id")
-        # Without a name there is no verdict, and nothing need be kept.
-        named = None if name is None else str(name)
+        named = None if name is None else str(name)  # without a name there is nothing to keep
         self.learn(recalls, replies, output=trace.output, answer_id=named, actor=actor)

@@ -52,6 +52,7 @@ class RecallEvent(BaseEvent):
     recall: SkipValidation[Recall] = Field(exclude=True, repr=False)
     index: SkipValidation[Any] = Field(exclude=True, repr=False)
     fields: SkipValidation[Any] = Field(exclude=True, repr=False)
+    learner: SkipValidation[Any] = Field(None, exclude=True, repr=False)
 
 
 class RetrieverOptions(TypedDict, total=False):

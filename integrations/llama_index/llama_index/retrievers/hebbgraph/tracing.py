@@ -24,13 +24,13 @@ from llama_index.core.instrumentation.event_handlers.base import BaseEventHandle
 from llama_index.core.instrumentation.events import BaseEvent, exception, llm, synthesis
 from llama_index.core.instrumentation.span_handlers.base import BaseSpanHandler
 from llama_index.core.response_synthesizers import BaseSynthesizer
-from llama_index.core.schema import BaseNode
+from llama_index.core.schema import BaseNode, IndexNode
 from llama_index_instrumentation.span import active_span_id
 from pydantic import PrivateAttr
 
 from hebbgraph import HebbianIndex, Recall
 from hebbgraph.citations import Passage
-from llama_index.retrievers.hebbgraph.nodes import node_id_of, text_of
+from llama_index.retrievers.hebbgraph.nodes import text_of, to_node
 from llama_index.retrievers.hebbgraph.retriever import RecallEvent
 
 __all__ = ["Follower", "Trace", "passages_of"]
@@ -243,16 +243,17 @@ def _output_of(result: Any) -> Any:
 
 
 def passages_of(sources: Iterable[BaseNode], recalls: Sequence[Recall]) -> list[Passage]:
-    """Return other texts under which chunks were shown: parts, parents, windows, with metadata."""
-    hits = [hit for recall in recalls for hit in recall.hits]
-    by_node = {node_id_of(hit): hit for hit in hits}
-    squashed = [(" ".join(hit.text.split()), hit) for hit in hits]
+    """Return other texts under which chunks were shown: parts, parents, nodes referred to."""
+    found = [(to_node(hit), hit) for recall in recalls for hit in recall.hits]
+    by_node = {node.node_id: hit for node, hit in found}
+    referring = {node.index_id: hit for node, hit in found[::-1] if isinstance(node, IndexNode)}
+    squashed = [(" ".join(hit.text.split()), hit) for _, hit in found]
     passages = dict[tuple[str, str], Passage]()
     for node in sources:
         text = _HEAD.sub("", text_of(node), count=1).strip()
         part = " ".join(text.split())
         holders = (hit for whole, hit in squashed if part in whole or (whole and whole in part))
-        hit = by_node.get(node.node_id) or next(holders, None)
+        hit = by_node.get(node.node_id) or next(holders, referring.get(node.node_id))
         if part and hit is not None and text != hit.text.strip():
             passages[hit.id, text] = Passage(hit.id, text)
     return list(passages.values())
