@@ -148,16 +148,17 @@ class _Scores:
     def add(self, held: Postings, weight: float) -> None:
         if not len(held.rows):
             return
-        if self.candidates is not None:
+        if self.candidates is None:
+            if self._allowed is not None and not (keep := self._allowed(held.rows)).all():
+                held = held.take(keep)
+        elif 2 * len(self.candidates) < len(held.rows):  # or adding to all is faster
             at, is_held = places_in(held.rows, self.candidates)
             held = held.take(at[is_held])
-        elif self._allowed is not None and not (keep := self._allowed(held.rows)).all():
-            held = held.take(keep)
         if len(held.rows) and (more := int(held.rows[-1]) + 1 - len(self._scores)) > 0:
             self._scores = np.append(self._scores, np.zeros(more))
         if len(self._sample) < self._n:
             self._sample = held.rows
-        scores = weight * term_scores(held.numbers, self._norms[held.roles])
+        scores = weight * term_scores(held.numbers, self._norms.take(held.roles))
         try:
             np.add.at(self._scores, held.rows, scores)
         except IndexError as error:  # rows ascend, unless they are damaged
@@ -175,6 +176,7 @@ class _Scores:
             self.candidates = among[scores > enough]
         elif enough > 0:
             self.candidates = np.flatnonzero(self._scores > enough)
+            self.settle(rest)  # the n-th of these has a higher score than that of the sample
 
     def result(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return rows and scores, ascending by row; the n highest are among them."""
