@@ -11,6 +11,7 @@ References
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 from itertools import chain
 
 import numpy as np
@@ -20,7 +21,7 @@ from hebbgraph.arrays import DECIMALS, Allowed, BoolArray, IntArray, highest, pl
 from hebbgraph.errors import DamagedIndexError
 from hebbgraph.formulas.bm25 import K1, idf, length_norms, lower_stubs, term_scores
 from hebbgraph.recall.snapshot import Snapshot
-from hebbgraph.store.postings import Postings, read_postings, united
+from hebbgraph.store.postings import Postings, read_blocks, united
 from hebbgraph.terms import TermKind
 
 #: Words of more chunks than this are read block by block, if few chunks are still looked up.
@@ -119,18 +120,23 @@ class WordSearch:
 
     def _blocks(self, terms: Sequence[int], rows: IntArray) -> dict[int, Postings]:
         """Read only the blocks of terms in which some rows would be."""
-        session, wanted = self.snapshot.session, list[int]()
+        session, cache = self.snapshot.session, self.snapshot.cache
 
         def read(missing: list[int]) -> dict[int, IntArray]:
             sql = "SELECT term, first, block FROM $posting WHERE term = ANY(?) ORDER BY term, first"
             found = np.array(session.rows(sql, missing), np.int64).reshape(-1, 3)
             return {term: found[found[:, 0] == term].T for term in missing}
 
-        places = self.snapshot.cache.known("places", terms, read, lambda place: place.nbytes)
-        for _, firsts, blocks in places.values():
-            at = np.unique(np.maximum(firsts.searchsorted(rows, "right") - 1, 0))
-            wanted += blocks[at].tolist()
-        return read_postings(session, terms, wanted)
+        places = cache.known("places", terms, read, lambda place: place.nbytes)
+        wanted = {
+            term: blocks[np.unique(np.maximum(firsts.searchsorted(rows, "right") - 1, 0))].tolist()
+            for term, (_, firsts, blocks) in places.items()
+        }
+        held = cache.known("blocks", chain(*wanted.values()), partial(read_blocks, session), len)
+        return {
+            term: Postings.decode(b"".join(held[block] for block in blocks))
+            for term, blocks in wanted.items()
+        }
 
 
 class _Scores:
@@ -148,16 +154,17 @@ class _Scores:
     def add(self, held: Postings, weight: float) -> None:
         if not len(held.rows):
             return
-        if self.candidates is not None:
+        if self.candidates is None:
+            if self._allowed is not None and not (keep := self._allowed(held.rows)).all():
+                held = held.take(keep)
+        elif 2 * len(self.candidates) < len(held.rows):  # or adding to all is faster
             at, is_held = places_in(held.rows, self.candidates)
             held = held.take(at[is_held])
-        elif self._allowed is not None and not (keep := self._allowed(held.rows)).all():
-            held = held.take(keep)
         if len(held.rows) and (more := int(held.rows[-1]) + 1 - len(self._scores)) > 0:
             self._scores = np.append(self._scores, np.zeros(more))
         if len(self._sample) < self._n:
             self._sample = held.rows
-        scores = weight * term_scores(held.numbers, self._norms[held.roles])
+        scores = weight * term_scores(held.numbers, self._norms.take(held.roles))
         try:
             np.add.at(self._scores, held.rows, scores)
         except IndexError as error:  # rows ascend, unless they are damaged
@@ -175,6 +182,7 @@ class _Scores:
             self.candidates = among[scores > enough]
         elif enough > 0:
             self.candidates = np.flatnonzero(self._scores > enough)
+            self.settle(rest)  # the n-th of these has a higher score than that of the sample
 
     def result(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return rows and scores, ascending by row; the n highest are among them."""

@@ -54,18 +54,21 @@ def united(held: Sequence[Postings]) -> Postings:
     return ordered.take(np.unique(ordered.rows, return_index=True)[1])
 
 
-def read_postings(
-    session: Session, terms: Iterable[int], blocks: Sequence[int] | None = None
-) -> dict[int, Postings]:
-    """Return the postings of each term, in the order of the terms; or only those in some blocks."""
+def read_postings(session: Session, terms: Iterable[int]) -> dict[int, Postings]:
+    """Return the postings of each term, in the order of the terms."""
     read: dict[int, list[bytes]] = {term: [] for term in terms}
-    column, wanted = ("term", list(read)) if blocks is None else ("block", blocks)
-    sql = f"SELECT term, data FROM $posting WHERE {column} = ANY(?) ORDER BY term, first"
-    for term, data in session.rows(sql, wanted):
+    sql = "SELECT term, data FROM $posting WHERE term = ANY(?) ORDER BY term, first"
+    for term, data in session.rows(sql, list(read)):
         if term not in read:
             raise DamagedIndexError("a block of postings has another term; call rebuild()")
         read[term].append(data)
     return {term: Postings.decode(b"".join(parts)) for term, parts in read.items()}
+
+
+def read_blocks(session: Session, blocks: Sequence[int]) -> dict[int, bytes]:
+    """Return what some blocks of postings hold."""
+    sql = "SELECT block, data FROM $posting WHERE block = ANY(?)"
+    return dict.fromkeys(blocks, b"") | dict(session.rows(sql, blocks))
 
 
 class Blocks:
