@@ -41,10 +41,11 @@ class Flows(NamedTuple):
 
 
 def _into(edges: _EdgeFlow, target: int) -> list[tuple[float, int]]:
-    """Return (-mass, source) of the flows into a node, the strongest first."""
+    """Return (mass, source) of the flows into a node, the strongest first."""
     sources, targets, mass = edges
     at = np.flatnonzero(targets == target)
-    return sorted(zip((-mass[at]).tolist(), sources[at].tolist(), strict=True))
+    at = at[np.lexsort((sources[at], -mass[at]))]
+    return list(zip(mass[at].tolist(), sources[at].tolist(), strict=True))
 
 
 @dataclass
@@ -128,30 +129,21 @@ def _mass_on(chunk: int, chunks: IntArray, trusted: FloatArray, plain: FloatArra
 
 
 def _trace(layers: Sequence[Layer], depth: int, chunk: int, seen: tuple[int, ...]) -> Path | None:
-    """Return the strongest path by which ``chunk`` received mass in step ``depth``."""
-    for against, tag in _into(layers[depth].passed, chunk):
-        if (before := _trace_tag(layers, depth, tag, seen)) is not None:
-            return (*before, PathNode("chunk", chunk, -against))
-    return None
+    """Return the strongest path by which ``chunk`` received mass in step ``depth``.
 
-
-def _trace_chunk(
-    layers: Sequence[Layer], depth: int, chunk: int, seen: tuple[int, ...]
-) -> Path | None:
-    """Return the strongest path to a chunk from which mass flowed after step ``depth``."""
-    if chunk in seen or depth < 0:
-        return None
-    if (path := _trace(layers, depth, chunk, (*seen, chunk))) is not None:
-        return path  # prefer the cue whose title the chunk is to the seed
-    started = layers[depth].started(chunk)
-    return (PathNode("chunk", chunk, started),) if started > 0 else None
-
-
-def _trace_tag(layers: Sequence[Layer], depth: int, tag: int, seen: tuple[int, ...]) -> Path | None:
-    """Return the strongest path to a tag of step ``depth``."""
-    if depth == 0:
-        return (PathNode("tag", tag, 0.0),)
-    for against, node in _into(layers[depth].sources, tag):
-        if (before := _trace_chunk(layers, depth - 1, node, seen)) is not None:
-            return (*before, PathNode("tag", tag, -against))
+    ``seen`` are the chunks on the path behind it, and itself.
+    """
+    for passed, tag in _into(layers[depth].passed, chunk):
+        here = PathNode("chunk", chunk, passed)
+        if depth == 0:
+            return (PathNode("tag", tag, 0.0), here)
+        for flowed, source in _into(layers[depth].sources, tag):
+            if source in seen:
+                continue
+            # Prefer the cue whose title the chunk is to the seed.
+            before = _trace(layers, depth - 1, source, (*seen, source))
+            if before is None and (started := layers[depth - 1].started(source)) > 0:
+                before = (PathNode("chunk", source, started),)
+            if before is not None:
+                return (*before, PathNode("tag", tag, flowed), here)
     return None
