@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache, partial
 
@@ -50,10 +50,34 @@ def direct_evidence(
 ) -> Evidence:
     """Return the direct evidence of the chunks that take part; vectors have some share of it."""
     rows, bm25 = question.search.best(CANDIDATES, allowed)
-    n_chunks = snapshot.n_chunks
-    best = float(bm25.max(initial=0.0))
+    evidence, near = _fused(snapshot, question, rows, bm25, share, vectors, allowed)
+    words = RareWords(question, snapshot.n_chunks)
     asked = {word: (question.words[word], df) for word, df in question.frequencies.items()}
-    covered = coverage(asked.values(), n_chunks, best)
+    if evidence.dense is not None:  # vectors hardly tell "10x30" from "10x40"
+        with_digit = [word for word in asked if len(word) > 4 and re.search("[0-9]", word)]
+        evidence = evidence.upheld(words.holders([*filter(is_code, asked), *with_digit]))
+    best = float(bm25.max(initial=0.0))
+    covered = _covered(asked, snapshot.n_chunks, best, words, rows)
+    sure = confidence(covered, near)
+    return replace(
+        evidence,
+        confidence=min(sure, SAYS_NOTHING) if question.says_nothing else sure,
+        share_held=share_held(asked.values(), snapshot.n_chunks, best),
+        words=words,
+        sentences=partial(link_sentences, snapshot, words, language),
+    )
+
+
+def _fused(
+    snapshot: Snapshot,
+    question: Question,
+    rows: IntArray,
+    bm25: FloatArray,
+    share: float,
+    vectors: VectorSearch | None,
+    allowed: Rows | None,
+) -> tuple[Evidence, float | None]:
+    """Fuse word search with the caller's or with vector search; return its nearness, if any."""
     near: float | None = None
     if question.seeds is not None:
         seeds = np.fromiter(question.seeds, np.int64)
@@ -61,7 +85,7 @@ def direct_evidence(
         if allowed is not None:
             keep = allowed(seeds)
             seeds, scores = seeds[keep], scores[keep]
-        evidence = fuse(rows, bm25, seeds, scores, n_chunks=n_chunks, share=share)
+        evidence = fuse(rows, bm25, seeds, scores, n_chunks=snapshot.n_chunks, share=share)
     elif vectors is not None and question.vector is not None:
         vector, mean = question.vector, snapshot.counts.mean_vector
         if len(mean) != len(vector):
@@ -75,27 +99,29 @@ def direct_evidence(
         evidence = fuse(rows, bm25, nearest, cosines, similarity=similarity, share=share)
     else:
         evidence = fuse(rows, bm25)
-    words = RareWords(question, n_chunks)
-    codes = list(filter(is_code, asked))
-    # A long chunk ranks lower, but may hold all; and who writes E4305 asks for it above all.
-    for enough, needed in ((HELD_ONCE, rarest(asked, n_chunks)), (CODE_HELD, codes)):
-        if covered < enough and words.held_by_one(needed, rows):
-            covered = enough
+    return evidence, near
+
+
+def _covered(
+    asked: Mapping[str, tuple[float, int]],
+    n_chunks: int,
+    best: float,
+    words: RareWords,
+    rows: IntArray,
+) -> float:
+    """Return how far the best of some chunks covers a question: words with weight and df."""
+    covered = coverage(asked.values(), n_chunks, best)
+    # A long chunk ranks lower, but may hold all.
+    if covered < HELD_ONCE and words.held_by_one(rarest(asked, n_chunks), rows):
+        covered = HELD_ONCE
+    # Who writes E4305 asks for it above all.
+    if covered < CODE_HELD and words.held_by_one(list(filter(is_code, asked)), rows):
+        covered = CODE_HELD
     # The parts of a date, or the rest of a question, say little without the number they belong to.
-    literal = [word for word in asked if is_code(word) or (len(word) > 4 and word.isdecimal())]
-    if not all(asked[word][1] for word in literal):
-        covered *= NUMBER_LACKS
-    if evidence.dense is not None:  # vectors hardly tell "10x30" from "10x40"
-        with_digit = [word for word in asked if len(word) > 4 and re.search("[0-9]", word)]
-        evidence = evidence.upheld(words.holders([*codes, *with_digit]))
-    sure = confidence(covered, near)
-    return replace(
-        evidence,
-        confidence=min(sure, SAYS_NOTHING) if question.says_nothing else sure,
-        share_held=share_held(asked.values(), n_chunks, best),
-        words=words,
-        sentences=partial(link_sentences, snapshot, words, language),
-    )
+    for word, (_, df) in asked.items():
+        if df == 0 and (is_code(word) or (len(word) > 4 and word.isdecimal())):
+            return covered * NUMBER_LACKS
+    return covered
 
 
 class RareWords:
@@ -173,9 +199,10 @@ def link_sentences(
     names = {tag: _terms_of_name(key, language) for tag, key in snapshot.keys(places).items()}
     rows = sorted({row for row, tag in links if names.get(tag)})
     sql = "SELECT row, text FROM $chunk WHERE row = ANY(?)"
-    texts = snapshot.session.rows(sql, rows) if rows else []
-    parts = ((row, map(tokenize, _END.split(text[:_READ]))) for row, text in texts)
-    sentences = {row: [frozenset(lexical_terms(p, language)) for p in some] for row, some in parts}
+    sentences: dict[int, list[frozenset[str]]] = {}
+    for row, text in snapshot.session.rows(sql, rows) if rows else ():
+        parts = map(tokenize, _END.split(text[:_READ]))
+        sentences[row] = [frozenset(lexical_terms(part, language)) for part in parts]
     held: dict[tuple[int, int], float] = {}
     for row, tag in dict.fromkeys(links):
         terms = _sentence_with(names.get(tag, frozenset()), sentences.get(row, ()))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import chain, islice
+from itertools import islice
 
 import numpy as np
 
@@ -52,7 +52,8 @@ def where_callable(
     """Return the first k rows whose chunks a caller's function passes."""
     rows = ranking.rows.tolist()
     chunks = chunks_by_row(request.snapshot.session, rows)
-    kept = list(islice((n for n, row in enumerate(rows) if passes(chunks[row].chunk())), k))
+    passing = (at for at, row in enumerate(rows) if passes(chunks[row].chunk()))
+    kept = list(islice(passing, k))
     return replace(ranking, rows=ranking.rows[kept], scores=ranking.scores[kept])
 
 
@@ -78,7 +79,8 @@ def make_hits(request: Request, ranking: Ranking, min_score: float | None) -> tu
     for at, (row, score) in enumerate(scores.items()):
         if (chunk := chunks.get(row)) is None:
             raise DamagedIndexError("a posting names a chunk that does not exist; call rebuild()")
-        words, vectors = (None, None) if request.searched is None else request.searched.parts(row)
+        searched = request.searched
+        words, vectors = (None, None) if searched is None else searched.parts(row)
         has = dict.fromkeys(token for word, token in typed.items() if holds[word][at])
         lacks = dict.fromkeys(token for token in typed.values() if token not in has)
         hits.append(
@@ -107,12 +109,15 @@ def spelled(request: Request) -> dict[str, str]:
     """Return the words of the question, each as it was typed."""
     language, text = request.settings.language, request.question.text
     typed = {fold(word): word for word in re.findall(r"\w+", text.lower())}
-    spellings = ((whole, *parts) for whole, parts, _ in compounds(text))
-    spelled: dict[str, str] = {}
-    for token in chain(tokenize(text), *spellings):
-        for word in lexical_terms([token], language)[: 1 if token.isascii() else None]:
-            spelled.setdefault(word, typed.get(token, token))
-    return {word: spelled.get(word, word) for word in request.question.words}
+    tokens = tokenize(text)
+    for whole, parts, _ in compounds(text):
+        tokens += (whole, *parts)
+    spelling: dict[str, str] = {}
+    for token in tokens:
+        words = lexical_terms([token], language)
+        for word in words[:1] if token.isascii() else words:
+            spelling.setdefault(word, typed.get(token, token))
+    return {word: spelling.get(word, word) for word in request.question.words}
 
 
 def _steps(

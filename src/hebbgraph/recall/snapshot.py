@@ -111,6 +111,10 @@ class Snapshot:
         is_common = term.support < term.df or term.df > self._common
         return term.kind == TermKind.TAG and term.given == 0 and is_common
 
+    def n_holders(self, term: Term) -> int:
+        """Return the number of chunks that a tag counts for."""
+        return term.titles if self.is_incidental(term) else term.df
+
     def _info(self, tags: IntArray) -> list[tuple[Term, bool]]:
         """Return tags, and whether each is incidental."""
         listed = tags.tolist()
@@ -150,10 +154,11 @@ class Snapshot:
         sql = "SELECT row, tags FROM $held WHERE row = ANY(?)"
         lists.update((row, unpack_tags(data)) for row, data in self.session.rows(sql, chunks))
         tags, roles = (np.concatenate(column) for column in zip(*lists.values(), strict=True))
-        table = [(t.df if t.kind == TermKind.TAG else 0, plain) for t, plain in self._info(tags)]
+        info = self._info(tags)
+        df = np.array([term.df if term.kind == TermKind.TAG else 0 for term, _ in info], np.int64)
+        is_incidental = np.array([is_incidental for _, is_incidental in info], np.bool_)
         is_title = roles == int(Role.TITLE)
-        df, incidental = np.array(table, np.int64).reshape(-1, 2).T.copy()
-        ids, is_tag = tags.astype(np.int64), is_title | (incidental == 0)
+        ids, is_tag = tags.astype(np.int64), is_title | ~is_incidental
         found, stop = {}, 0
         for row, (held, _) in lists.items():
             part = slice(stop, stop + len(held))

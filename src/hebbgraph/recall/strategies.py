@@ -43,7 +43,7 @@ _ACTIVE = 24
 NO_CUE = "no tag of the index is named in the question; paths start from what search finds"
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Request:
     """A question to one state of the index.
 
@@ -73,8 +73,8 @@ class Request:
     def evidence(self) -> Evidence:
         """Direct evidence by row; the searches run on first use."""
         # cached_property would let one recall of a process wait for another, in Python 3.11.
-        if (found := self.searched) is None:
-            found = direct_evidence(
+        if self.searched is None:
+            self.searched = direct_evidence(
                 self.snapshot,
                 self.question,
                 share=self.shares[0],
@@ -82,8 +82,7 @@ class Request:
                 allowed=self.allowed,
                 language=self.settings.language,
             )
-            object.__setattr__(self, "searched", found)
-        return found
+        return self.searched
 
     @property
     def trust(self) -> Trust:
@@ -96,7 +95,8 @@ class Request:
         """The share of vectors in direct evidence, and the weight of the graph."""
         trust, chosen = self.trust, self.settings
         vectors = trust.vectors if chosen.vectors is None else chosen.vectors
-        return vectors, trust.graph if chosen.graph is None else chosen.graph
+        graph = trust.graph if chosen.graph is None else chosen.graph
+        return vectors, graph
 
 
 @dataclass(frozen=True)
