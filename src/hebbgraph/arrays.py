@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 BoolArray: TypeAlias = NDArray[np.bool_]
 FloatArray: TypeAlias = NDArray[np.floating[Any]]
 IntArray: TypeAlias = NDArray[np.integer[Any]]
+Float32Array: TypeAlias = NDArray[np.float32]
 
 Allowed: TypeAlias = Callable[[IntArray], BoolArray]
 """Returns which of some chunks take part."""

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 from pydantic import JsonValue
 
+from hebbgraph.arrays import IntArray
 from hebbgraph.ingest.prepare import prepare
 from hebbgraph.ingest.tagging import complete, is_complete
 from hebbgraph.ingest.writing import write_derived
@@ -167,7 +168,8 @@ def rebuild(session: Session, settings: Settings) -> int:
 def _counted(session: Session) -> Counts:
     """Return counts of what is stored."""
     chunks, length = session.rows("SELECT count(*), coalesce(sum(length), 0) FROM $chunk")[0]
-    vectors, total = 0, np.zeros(0, np.int64)
+    vectors = 0
+    total: IntArray = np.zeros(0, np.int64)
     sql = "SELECT row, data FROM $embedding WHERE row > ? ORDER BY row"
     for page in pages(session, sql, _PAGE):
         vectors += len(page)

@@ -12,8 +12,8 @@ from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hebbgraph.arrays import Float32Array
 from hebbgraph.embedders import agreed_model, embed_passages, is_bag_of_words
 from hebbgraph.errors import EmbeddingError, ParameterError, TaggingError, brief
 from hebbgraph.ingest.prepare import Prepared, prepare
@@ -47,7 +47,7 @@ class _Begun(NamedTuple):
     is_last: bool
     ready: Iterator[Prepared]
     unknown: list[Chunk]
-    vectors: dict[str, NDArray[np.float32]]
+    vectors: dict[str, Float32Array]
 
 
 @dataclass(frozen=True)
@@ -172,7 +172,7 @@ class Loader:
 
     def _vectors_of(
         self, session: Session, stored: dict[str, StoredChunk]
-    ) -> dict[str, NDArray[np.float32]]:
+    ) -> dict[str, Float32Array]:
         """Return the vectors of stored chunks, by id."""
         if self.embedder is None or not stored:
             return {}

@@ -14,9 +14,8 @@ from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hebbgraph.arrays import IntArray
+from hebbgraph.arrays import Float32Array, IntArray
 from hebbgraph.formulas.bm25 import length_code
 from hebbgraph.ingest.prepare import WORTH, Prepared, ProposedAs
 from hebbgraph.store.chunks import COLUMNS, StoredChunk, facts_of, insert_chunks, rows_of
@@ -268,7 +267,7 @@ def _remove_vectors(session: Session, counts: Counts, rows: Sequence[int]) -> Co
 
 
 def _add_vectors(
-    session: Session, counts: Counts, vectors: Sequence[tuple[int, NDArray[np.float32]]]
+    session: Session, counts: Counts, vectors: Sequence[tuple[int, Float32Array]]
 ) -> Counts:
     if not vectors:
         return counts

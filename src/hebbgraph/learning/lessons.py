@@ -14,8 +14,8 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hebbgraph.arrays import Float32Array, IntArray
 from hebbgraph.formulas.votes import Belief, Statement, beliefs
 from hebbgraph.store.database import Session
 
@@ -28,8 +28,8 @@ _TAG = 0.3
 class Cues(NamedTuple):
     """A question as a vector of unit length over its cues; both arrays have shape (n,)."""
 
-    keys: NDArray[np.int64]
-    weights: NDArray[np.int64]
+    keys: IntArray
+    weights: IntArray
 
     def pack(self) -> bytes:
         return self.keys.astype("<i8").tobytes() + self.weights.astype("<i8").tobytes()
@@ -53,7 +53,7 @@ class LessonRow(NamedTuple):
     body: dict[str, Any]
     cues: Cues  #: of its question
     path: Cues  #: the tags over which activation spread
-    vector: NDArray[np.float32] | None
+    vector: Float32Array | None
 
     def texts(self) -> set[str]:
         """Return the digests of the texts that the lesson names."""

@@ -17,7 +17,6 @@ from dataclasses import replace
 from itertools import chain
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hebbgraph.arrays import DECIMALS, IntArray, places_in
 from hebbgraph.formulas.activation import Activation
@@ -45,7 +44,7 @@ def show_named(activation: Activation, snapshot: Snapshot, question: Question) -
     named = _best_titled(activation, snapshot, {cue.id: cue.key for cue in titles[:_MOST]})
     if not named:
         return activation
-    scores: NDArray[np.float64] = activation.scores.astype(np.float64).round(DECIMALS)
+    scores = activation.scores.astype(np.float64).round(DECIMALS)
     n_first = len(named) if question.subject in named.values() else max(_FIRST, len(named))
     order = first_by_id(snapshot, activation.chunks, scores, n_first + len(named))
     others = [position for position in order.tolist() if position not in named]

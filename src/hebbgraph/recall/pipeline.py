@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hebbgraph.arrays import Float32Array
 from hebbgraph.embedders import agreed_model, embed_question, unit_vector
 from hebbgraph.errors import (
     ConnectionLostError,
@@ -57,7 +57,7 @@ class _Options:
     filter: Mapping[str, Any] | None
     passes: Callable[[Chunk], bool] | None  #: cuts hits
     seeds: dict[str, float] | None  #: scores above 0, by id
-    vector: NDArray[np.float32] | None  #: of unit length
+    vector: Float32Array | None  #: of unit length
     strategy: Strategy
     steps: Sequence[RankStep]
     min_score: float | None
@@ -262,7 +262,7 @@ class RecallVerbs:
         n_ranked: int,
         where: Mapping[str, Any] | None,
         *,
-        vector: NDArray[np.float32] | None,
+        vector: Float32Array | None,
         seeds: dict[str, float] | None = None,
         tags: list[str],
     ) -> tuple[Request, list[str]]:

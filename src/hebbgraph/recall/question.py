@@ -7,9 +7,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
+from hebbgraph.arrays import Float32Array
 from hebbgraph.recall.snapshot import Snapshot
 from hebbgraph.recall.words import WordSearch
 from hebbgraph.records import Cue
@@ -61,7 +59,7 @@ class Question:
     cues: list[Term]
     trust: dict[int, float]
     frequencies: dict[str, int]
-    vector: NDArray[np.float32] | None
+    vector: Float32Array | None
     seeds: dict[int, float] | None
     subject: str
     slips: Mapping[str, str]
@@ -91,9 +89,9 @@ def read_question(
     text: str,
     language: str,
     *,
-    vector: NDArray[np.float32] | None,
-    seeds: dict[int, float] | None,
-    tags: Iterable[str],
+    vector: Float32Array | None = None,
+    seeds: dict[int, float] | None = None,
+    tags: Iterable[str] = (),
 ) -> Question:
     """Return the words and cues of a question; ``tags`` are what a tagger names in it."""
     tokens = tokenize(text)

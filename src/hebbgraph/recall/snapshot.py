@@ -12,7 +12,6 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hebbgraph.arrays import BoolArray, FloatArray, IntArray
 from hebbgraph.errors import DamagedIndexError
@@ -35,9 +34,9 @@ _NO_ROWS = np.empty(0, np.int64)
 class _Row(NamedTuple):
     """The tags of one chunk, shape (n,); ``is_tag`` is False for incidental phrases."""
 
-    tags: NDArray[np.int64]
+    tags: IntArray
     is_title: BoolArray
-    df: NDArray[np.int64]
+    df: IntArray
     is_tag: BoolArray
 
 
