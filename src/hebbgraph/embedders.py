@@ -67,14 +67,12 @@ def _equal_parts(text: str, limit: int) -> list[str]:
 
 def embed_question(embedder: Embedder, question: str) -> Float32Array:
     """Embed a question to unit length, shape (dimension,); raise EmbeddingError if that fails."""
-    vector: Float32Array = _asked(embedder, lambda: [embedder.embed_query(question)], 1)[0]
-    return vector
+    return _asked(embedder, lambda: [embedder.embed_query(question)], 1).ravel()
 
 
 def unit_vector(vector: Any) -> Float32Array:
     """Return a caller's vector scaled to unit length; raise ParameterError if it is invalid."""
-    unit: Float32Array = _unit([vector], 1)[0]
-    return unit
+    return _unit([vector], 1).ravel()
 
 
 def _asked(embedder: Embedder, ask: Any, expected: int) -> Float32Array:
@@ -155,8 +153,7 @@ class SentenceTransformerEmbedder:
 
     def embed_query(self, text: str, /) -> Float32Array:
         """Embed one question."""
-        vector: Float32Array = self._encode([self.query_prefix + text])[0]
-        return vector
+        return self._encode([self.query_prefix + text]).ravel()
 
     def _encode(self, texts: list[str]) -> Float32Array:
         vectors = self._model.encode(texts, batch_size=self.batch_size, show_progress_bar=False)

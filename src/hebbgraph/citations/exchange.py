@@ -99,7 +99,7 @@ def reached(replies: Sequence[Reply], output: Any) -> list[Reply]:
     reached = []
     for reply in replies:
         said = _words(read_prompt(reply.answer)[0])
-        is_said = len(said & words) >= _MOST_WORDS * len(said) > 0
+        is_said = bool(said) and len(said & words) >= _MOST_WORDS * len(said)
         if is_said or words <= said:  # or a parser took the output out of the reply
             reached.append(reply)
     # The application may have replaced the answer: its own text is read by the last keys.

@@ -220,9 +220,9 @@ class Learner(Closing):
             about = list(named) if chosen is None else chosen
             who = actor or self.actor or next((lesson.actor for lesson in former), None)
             # The index replaces what an actor said; to what nobody said, it would add.
-            for lesson in former if about and who is None else ():
-                if lesson.actor is None:
-                    index.forget(lesson.id)
+            if about and who is None:
+                for nameless in (lesson for lesson in former if lesson.actor is None):
+                    index.forget(nameless.id)
             lessons = [
                 index.reinforce(recall, cited=chunks, actor=who, **options)
                 for recall, chunks, _ in credited(about, (), recalls)

@@ -31,14 +31,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hebbgraph.arrays import (
-    Allowed,
-    BoolArray,
-    FloatArray,
-    IntArray,
-    sum_by,
-    top_n_per_owner,
-)
+from hebbgraph.arrays import Allowed, BoolArray, FloatArray, IntArray, sum_by, top_n_per_owner
 from hebbgraph.formulas.evidence import Evidence
 from hebbgraph.terms import IncidenceView, TermKind
 

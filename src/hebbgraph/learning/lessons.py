@@ -108,9 +108,6 @@ def _unit(squares: Mapping[int, float]) -> Cues:
     return Cues(keys, np.rint(weights / length / UNIT).astype(np.int64))
 
 
-_COLUMNS = "seq, id, question_key, actor, created, body, cues, path, vector"
-
-
 def insert_lesson(session: Session, lesson: LessonRow) -> None:
     """Store a lesson; its number is given by the database."""
     session.run(
@@ -131,9 +128,7 @@ def insert_lesson(session: Session, lesson: LessonRow) -> None:
 def lessons_on(session: Session, keys: Iterable[str]) -> dict[str, list[LessonRow]]:
     """Return the lessons on each question key, from the first to the last."""
     found: dict[str, list[LessonRow]] = {}
-    sql = f"SELECT {_COLUMNS} FROM $lesson WHERE question_key = ANY(?) ORDER BY seq"
-    for row in session.rows(sql, list(keys)):
-        lesson = read_lesson(row)
+    for lesson in _lessons_where(session, "question_key = ANY(?)", list(keys)):
         found.setdefault(lesson.question_key, []).append(lesson)
     return found
 
@@ -159,20 +154,21 @@ def living(session: Session, named: Iterable[Set[str]]) -> set[str]:
     return {digest for (digest,) in session.rows(sql, sorted(set().union(*named)))}
 
 
-def read_lesson(row: tuple[Any, ...]) -> LessonRow:
-    """Return a row of the table as a lesson."""
-    *known, body, cues, path, vector = row
-    data = None if vector is None else np.frombuffer(vector, "<f4")
-    seq, id_, key, actor, created = known
-    return LessonRow(
-        seq, id_, key, actor, created, json.loads(body), Cues.unpack(cues), Cues.unpack(path), data
-    )
+def _lessons_where(session: Session, condition: str, *values: Any) -> list[LessonRow]:
+    """Return the lessons for which a condition holds, from the first to the last."""
+    sql = f"SELECT {', '.join(LessonRow._fields)} FROM $lesson WHERE {condition} ORDER BY seq"
+    lessons = []
+    for seq, id_, key, actor, created, body, *cues, data in session.rows(sql, *values):
+        question, path = map(Cues.unpack, cues)
+        vector = None if data is None else np.frombuffer(data, "<f4")
+        about = json.loads(body)
+        lessons.append(LessonRow(seq, id_, key, actor, created, about, question, path, vector))
+    return lessons
 
 
 def lessons_of(session: Session, ids: list[str]) -> list[LessonRow]:
     """Return lessons by id, in the order of the ids."""
-    sql = f"SELECT {_COLUMNS} FROM $lesson WHERE id = ANY(?)"
-    found = {row[1]: read_lesson(row) for row in session.rows(sql, ids)}
+    found = {lesson.id: lesson for lesson in _lessons_where(session, "id = ANY(?)", ids)}
     return [found[id_] for id_ in ids]
 
 
@@ -187,13 +183,10 @@ def chosen_lessons(session: Session, chosen: Mapping[str, Any]) -> list[LessonRo
         "until": "created < ?",
     }
     wanted = [name for name in conditions if chosen.get(name) is not None]
-    where = " AND ".join(["1 = 1", *(conditions[name] for name in wanted)])
-    sql = f"SELECT {_COLUMNS} FROM $lesson WHERE {where} ORDER BY seq"
+    condition = " AND ".join(["1 = 1", *(conditions[name] for name in wanted)])
     chunk = chosen.get("chunk")
     values = {**chosen, "chunk": f"{json.dumps(chunk, ensure_ascii=False)}: "}
-    rows = map(read_lesson, session.rows(sql, *(values[name] for name in wanted)))
-    return [
-        row
-        for row in rows
-        if chunk is None or chunk in row.body["cited"] or chunk in row.body["rejected"]
-    ]
+    lessons = _lessons_where(session, condition, *(values[name] for name in wanted))
+    if chunk is None:
+        return lessons
+    return [row for row in lessons if chunk in row.body["cited"] or chunk in row.body["rejected"]]

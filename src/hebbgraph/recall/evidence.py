@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache, partial
 
@@ -50,34 +50,6 @@ def direct_evidence(
 ) -> Evidence:
     """Return the direct evidence of the chunks that take part; vectors have some share of it."""
     rows, bm25 = question.search.best(CANDIDATES, allowed)
-    evidence, near = _fused(snapshot, question, rows, bm25, share, vectors, allowed)
-    words = RareWords(question, snapshot.n_chunks)
-    asked = {word: (question.words[word], df) for word, df in question.frequencies.items()}
-    if evidence.dense is not None:  # vectors hardly tell "10x30" from "10x40"
-        with_digit = [word for word in asked if len(word) > 4 and re.search("[0-9]", word)]
-        evidence = evidence.upheld(words.holders([*filter(is_code, asked), *with_digit]))
-    best = float(bm25.max(initial=0.0))
-    covered = _covered(asked, snapshot.n_chunks, best, words, rows)
-    sure = confidence(covered, near)
-    return replace(
-        evidence,
-        confidence=min(sure, SAYS_NOTHING) if question.says_nothing else sure,
-        share_held=share_held(asked.values(), snapshot.n_chunks, best),
-        words=words,
-        sentences=partial(link_sentences, snapshot, words, language),
-    )
-
-
-def _fused(
-    snapshot: Snapshot,
-    question: Question,
-    rows: IntArray,
-    bm25: FloatArray,
-    share: float,
-    vectors: VectorSearch | None,
-    allowed: Rows | None,
-) -> tuple[Evidence, float | None]:
-    """Fuse word search with the caller's or with vector search; return its nearness, if any."""
     near: float | None = None
     if question.seeds is not None:
         seeds = np.fromiter(question.seeds, np.int64)
@@ -99,63 +71,68 @@ def _fused(
         evidence = fuse(rows, bm25, nearest, cosines, similarity=similarity, share=share)
     else:
         evidence = fuse(rows, bm25)
-    return evidence, near
-
-
-def _covered(
-    asked: Mapping[str, tuple[float, int]],
-    n_chunks: int,
-    best: float,
-    words: RareWords,
-    rows: IntArray,
-) -> float:
-    """Return how far the best of some chunks covers a question: words with weight and df."""
-    covered = coverage(asked.values(), n_chunks, best)
-    # A long chunk ranks lower, but may hold all.
-    if covered < HELD_ONCE and words.held_by_one(rarest(asked, n_chunks), rows):
-        covered = HELD_ONCE
-    # Who writes E4305 asks for it above all.
-    if covered < CODE_HELD and words.held_by_one(list(filter(is_code, asked)), rows):
-        covered = CODE_HELD
-    # The parts of a date, or the rest of a question, say little without the number they belong to.
-    for word, (_, df) in asked.items():
-        if df == 0 and (is_code(word) or (len(word) > 4 and word.isdecimal())):
-            return covered * NUMBER_LACKS
-    return covered
+    words = RareWords(question, snapshot.n_chunks)
+    if evidence.dense is not None:  # vectors hardly tell "10x30" from "10x40"
+        evidence = evidence.upheld(words.with_number())
+    best = float(bm25.max(initial=0.0))
+    sure = confidence(words.covered(best, rows), near)
+    return replace(
+        evidence,
+        confidence=min(sure, SAYS_NOTHING) if question.says_nothing else sure,
+        share_held=share_held(words.asked.values(), snapshot.n_chunks, best),
+        words=words,
+        sentences=partial(link_sentences, snapshot, words, language),
+    )
 
 
 class RareWords:
-    """Which chunks hold which rare words of a question."""
+    """Which chunks hold which words of a question; ``asked`` are their weights and df."""
 
     def __init__(self, question: Question, n_chunks: int) -> None:
-        self._question = question
+        self._holders_of = question.search.holders
         self._n_chunks = n_chunks
-        self._frequencies = {word: n for word, n in question.frequencies.items() if n}
+        self.asked = {word: (question.words[word], n) for word, n in question.frequencies.items()}
 
-    def holders(self, codes: Sequence[str]) -> IntArray:
-        """Return the chunks, ascending, with a code that hardly any other chunk holds."""
-        found = [
-            self._question.search.holders(word)
-            for word in codes
-            if 0 < self._frequencies.get(word, 0) <= MOST_WITH_CODE
-        ]
-        return np.unique(np.concatenate(found)) if found else np.empty(0, np.int64)
+    def covered(self, best: float, chunks: IntArray) -> float:
+        """Return how far the best of these chunks covers the question; ``best`` is its BM25."""
+        covered = coverage(self.asked.values(), self._n_chunks, best)
+        # A long chunk ranks lower, but may hold all.
+        if covered < HELD_ONCE and self._are_in_one(rarest(self.asked, self._n_chunks), chunks):
+            covered = HELD_ONCE
+        # Who writes E4305 asks for it above all.
+        if covered < CODE_HELD and self._are_in_one(list(filter(is_code, self.asked)), chunks):
+            covered = CODE_HELD
+        # The parts of a date, or the rest of a question, say little without its number.
+        for word, (_, df) in self.asked.items():
+            if df == 0 and (is_code(word) or (len(word) > 4 and word.isdecimal())):
+                return covered * NUMBER_LACKS
+        return covered
 
-    def held_by_one(self, words: Sequence[str], chunks: IntArray) -> bool:
+    def _are_in_one(self, words: Sequence[str], chunks: IntArray) -> bool:
         """Return whether one of these chunks holds all these words, of which none is frequent."""
-        df = [self._frequencies.get(word, 0) for word in words]
-        if not df or not all(0 < n <= CANDIDATES for n in df):
+        if not words or not all(0 < self.asked[word][1] <= CANDIDATES for word in words):
             return False
         for word in words:
-            chunks = chunks[is_in_sorted(chunks, self._question.search.holders(word))]
+            chunks = chunks[is_in_sorted(chunks, self._holders_of(word))]
         return bool(len(chunks))
+
+    def with_number(self) -> IntArray:
+        """Return the chunks, ascending, with a code or number that hardly any other chunk holds."""
+        found = [
+            self._holders_of(word)
+            for word, (_, df) in self.asked.items()
+            if 0 < df <= MOST_WITH_CODE
+            and (is_code(word) or (len(word) > 4 and re.search("[0-9]", word)))
+        ]
+        return np.unique(np.concatenate(found)) if found else np.empty(0, np.int64)
 
     @cached_property
     def shares(self) -> dict[str, float]:
         """The share of each word in the question, by rarity; those of known words add up to 1."""
         weights = {
-            word: self._question.words[word] * math.log1p(self._n_chunks / n)
-            for word, n in self._frequencies.items()
+            word: weight * math.log1p(self._n_chunks / df)
+            for word, (weight, df) in self.asked.items()
+            if df
         }
         total = sum(weights.values())
         return {word: weight / total for word, weight in weights.items()}
@@ -163,13 +140,8 @@ class RareWords:
     @cached_property
     def _holders(self) -> list[tuple[float, IntArray]]:
         """Share and chunks, ascending, of each rare word; the shares add up to at most 1."""
-        df = self._frequencies
-        few = sorted(df, key=lambda word: (df[word], word))[:_WORDS]
-        return [
-            (self.shares[word], self._question.search.holders(word))
-            for word in few
-            if df[word] <= CANDIDATES
-        ]
+        few = sorted((df, word) for word, (_, df) in self.asked.items() if df)[:_WORDS]
+        return [(self.shares[word], self._holders_of(word)) for df, word in few if df <= CANDIDATES]
 
     def __call__(self, chunks: IntArray) -> FloatArray:
         """Return the weight of each word that each chunk holds, shape (n, n_words)."""

@@ -108,13 +108,12 @@ def _is_part(part: str, whole: str) -> bool:
 
 def _with_scores(activation: Activation, raised: dict[int, float]) -> Activation:
     """Set scores; the increase counts as arrived over the graph. All shrink if any exceeds 1."""
-    at: IntArray = np.array(list(raised), np.int64)
     most = max(1.0, *raised.values())
     scores, arrived = activation.scores / most, activation.arrived / most
-    free = np.flatnonzero(arrived[at] < 1.0)
-    at = at[free]
-    direct = (scores[at] - arrived[at]) / (1.0 - arrived[at])
-    scores[at] = np.array(list(raised.values()))[free] / most
-    open_ = np.flatnonzero(direct < 1.0)
-    arrived[at[open_]] = (scores[at[open_]] - direct[open_]) / (1.0 - direct[open_])
+    for at, score in raised.items():
+        if arrived[at] < 1.0:
+            direct = (scores[at] - arrived[at]) / (1.0 - arrived[at])
+            scores[at] = score / most
+            if direct < 1.0:
+                arrived[at] = (scores[at] - direct) / (1.0 - direct)
     return replace(activation, scores=scores, arrived=arrived)

@@ -86,7 +86,9 @@ def _other_parts(span: str) -> tuple[_Part, ...] | None:
 
 def _kind(shape: str, key: str) -> Kind:
     """Return the kind of a name with this shape."""
-    return "name" if shape != "C" else "opener" if key.endswith(VERBAL) else "capital"
+    if shape != "C":
+        return "name"
+    return "opener" if key.endswith(VERBAL) else "capital"
 
 
 def add_names(names: dict[str, Kind], shaped: ShapedText, language: str) -> None:

@@ -64,9 +64,13 @@ def normal_address(address: str) -> str:
             host = f"{scheme}:{host}"
     page, _, fragment = address.partition("#")
     path, mark, query = page.partition("?")
-    if path:
-        rooted = "/" if path.startswith("/") else ""
-        path = rooted + normpath(path).strip("/") if path.strip("/") else "" if host else rooted
+    rooted = "/" if path.startswith("/") else ""
+    if path.strip("/"):
+        path = rooted + normpath(path).strip("/")
+    elif host:
+        path = ""
+    else:
+        path = rooted
     page = (host + path + (mark + query if query else "")).strip()
     return f"{page}#{fragment}" if fragment else page
 
