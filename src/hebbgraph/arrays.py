@@ -40,6 +40,11 @@ def sum_by(position: IntArray, values: FloatArray, n: int) -> FloatArray:
     return summed
 
 
+def sum_rows_by(position: IntArray, rows: FloatArray, n: int) -> FloatArray:
+    """Sum each row of values by position."""
+    return np.stack([sum_by(position, row, n) for row in rows])
+
+
 def is_in_sorted(values: IntArray, some: IntArray) -> BoolArray:
     """Return which values are in ``some``, which is sorted.
 

@@ -40,7 +40,7 @@ from hebbgraph.terms import IncidenceView, TermKind
 class LinkParameters:
     """Constants of following links, the same for every corpus and query."""
 
-    #: Number of chunks whose links are followed, the best by score; 0 follows none.
+    #: Number of chunks whose links are followed, the best by score.
     n_sources: int = 5
     #: A source starts with mass proportional to score ** sharpness: larger values follow the links
     #: of the best hit almost alone.

@@ -20,7 +20,7 @@ from hebbgraph.formulas.activation import Activation, spread
 from hebbgraph.formulas.confidence import NOTHING_KNOWN
 from hebbgraph.formulas.evidence import Evidence
 from hebbgraph.formulas.fitting import Trust
-from hebbgraph.formulas.paths import Path, PathNode
+from hebbgraph.formulas.paths import CREDIT, Path, PathNode
 from hebbgraph.formulas.spreading_step import SpreadingParameters
 from hebbgraph.learning.applying import apply_lessons, read_evidence
 from hebbgraph.learning.fitting import read_trust
@@ -159,7 +159,7 @@ class Spreading:
         """Return the most active chunks."""
         plain = _spread(request)
         # How sure it is that the index speaks of this question.
-        named = _NAMED if plain.layers[0].credit.any() else 0.0
+        named = _NAMED if plain.layers[0].mass[CREDIT].any() else 0.0
         sure = 1.0 - (1.0 - request.evidence.confidence) * (1.0 - named)
         tags, mass = plain.active_tags(_ACTIVE)
         keys = request.snapshot.keys(tags.tolist())
