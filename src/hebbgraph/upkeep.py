@@ -76,13 +76,11 @@ def _differences(session: Session, fresh: Session) -> Iterator[tuple[str, object
     made, terms = dict(_terms_of(fresh)), dict(_terms_of(session))
     here = _chunks_of(session, {id_: term for term, (id_, *_) in terms.items()})
     there = _chunks_of(fresh, {id_: term for term, (id_, *_) in made.items()})
-    for term, (_, *held) in terms.items():
-        _, *new = made.pop(term, (0, None, None))
+    for term in {**terms, **made}:
+        (_, *held), (_, *new) = (found.get(term, (0, None, None)) for found in (terms, made))
         for what, part, other in zip(_OF_TERMS, held, new, strict=True):
             if part != other:
                 yield what, term[1]
-    for _, key in made:
-        yield from ((what, key) for what in _OF_TERMS)
     for (row, *held), (_, *new) in zip(here, there, strict=True):
         for what, part, other in zip(_OF_CHUNKS, held, new, strict=True):
             if part != other:

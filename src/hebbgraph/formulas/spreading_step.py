@@ -122,7 +122,7 @@ class SpreadingStep:
 
     def trust(self, seeds: IntArray) -> FloatArray:
         """Return the trusted share of each seed's mass: the trust in a cue that is its title."""
-        owner, tags, is_title = self.view.tags_of(seeds)
+        owner, tags, is_title, _, _ = self.view.mentions_of(seeds)
         trust = np.zeros(len(seeds))
         named = is_title & is_in_sorted(tags, self.cues)
         shares = self.cue_trust[self.cues.searchsorted(tags[named])].tolist()

@@ -249,7 +249,7 @@ def _preparer(settings: Settings, workers: int | None) -> Iterator[_Prepare]:
 
 def _checked_tags(returned: Iterable[str]) -> list[str]:
     """Return a tagger's tags of one chunk; the usual mistake is one str for each chunk."""
-    tags = [returned] if isinstance(returned, str) else list(returned)
+    tags = list(returned)
     if isinstance(returned, str) or not all(isinstance(tag, str) for tag in tags):
         raise TypeError(f"a list of str for each chunk, got {returned!r:.80}")
     return tags

@@ -52,8 +52,7 @@ def where_callable(
     """Return the first k rows whose chunks a caller's function passes."""
     rows = ranking.rows.tolist()
     chunks = chunks_by_row(request.snapshot.session, rows)
-    passing = (at for at, row in enumerate(rows) if passes(chunks[row].chunk()))
-    kept = list(islice(passing, k))
+    kept = list(islice((n for n, row in enumerate(rows) if passes(chunks[row].chunk())), k))
     return replace(ranking, rows=ranking.rows[kept], scores=ranking.scores[kept])
 
 
@@ -79,8 +78,7 @@ def make_hits(request: Request, ranking: Ranking, min_score: float | None) -> tu
     for at, (row, score) in enumerate(scores.items()):
         if (chunk := chunks.get(row)) is None:
             raise DamagedIndexError("a posting names a chunk that does not exist; call rebuild()")
-        searched = request.searched
-        words, vectors = (None, None) if searched is None else searched.parts(row)
+        words, vectors = (None, None) if request.searched is None else request.searched.parts(row)
         has = dict.fromkeys(token for word, token in typed.items() if holds[word][at])
         lacks = dict.fromkeys(token for token in typed.values() if token not in has)
         hits.append(

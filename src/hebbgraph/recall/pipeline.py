@@ -56,7 +56,7 @@ class _Options:
     depth: int  #: hits from which steps choose them
     filter: Mapping[str, Any] | None
     passes: Callable[[Chunk], bool] | None  #: cuts hits
-    seeds: dict[str, float] | None  #: scores above 0, by id
+    seeds: dict[str, float] | None  #: scores from -1 to 1, by id
     vector: Float32Array | None  #: of unit length
     strategy: Strategy
     steps: Sequence[RankStep]
@@ -323,7 +323,7 @@ def _check_options(
 
 
 def _checked_seeds(seeds: Iterable[tuple[str, float]]) -> dict[str, float]:
-    """Return scores by id, shifted to be positive."""
+    """Return scores by id, from -1 to 1; only their order and distances count."""
     try:
         pairs = list(seeds.items() if isinstance(seeds, Mapping) else seeds)
         scores = {str(id_): float(score) for id_, score in pairs}
@@ -334,8 +334,4 @@ def _checked_seeds(seeds: Iterable[tuple[str, float]]) -> dict[str, float]:
     if not all(abs(score) < 1e100 for score in scores.values()):
         raise ParameterError("the score of a seed is NaN, infinite, or as large")
     largest = max(map(abs, scores.values()), default=0.0) or 1.0
-    scores = {id_: score / largest for id_, score in scores.items()}  # so that nothing overflows
-    low, high = min(scores.values(), default=0.0), max(scores.values(), default=0.0)
-    # Scores may be negated distances; the lowest one must stay above 0.
-    shift = 0.1 * ((high - low) or 1.0) - low if low < 0 else 0.0
-    return {id_: score + shift for id_, score in scores.items()}
+    return {id_: score / largest for id_, score in scores.items()}  # so that nothing overflows

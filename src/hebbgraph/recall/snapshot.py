@@ -188,9 +188,7 @@ class Snapshot:
         return found
 
     def df(self, tags: IntArray) -> IntArray:
-        infos = self._info(tags)
-        counts = (term.titles if is_incidental else term.df for term, is_incidental in infos)
-        return np.fromiter(counts, np.int64)
+        return np.array([self.n_holders(term) for term, _ in self._info(tags)], np.int64)
 
     def keyphraseness(self, tags: IntArray) -> FloatArray:
         return np.array([term.keyphraseness for term, _ in self._info(tags)])

@@ -101,7 +101,10 @@ def links_of(chunk: Chunk, edges: Sequence[str] = ()) -> list[Link]:
         for kind, key in _keys(address)
     ]
     links += (Link(TermKind.EDGE, key, Role.MENTION) for key in _edge_keys(chunk, edges))
-    return list({(link.kind, link.key): link for link in reversed(links)}.values())[::-1]
+    distinct: dict[tuple[TermKind, str], Link] = {}
+    for link in links:  # an address of its own may be among its references
+        distinct.setdefault((link.kind, link.key), link)
+    return list(distinct.values())
 
 
 def named_by_links(chunk: Chunk) -> tuple[list[str], list[str]]:

@@ -283,14 +283,12 @@ def lexical_terms(tokens: list[str], language: str = "english") -> list[str]:
         return list(chain.from_iterable(cached))  # type: ignore[arg-type]
     terms: list[str] = []
     run: list[str] = []  # the current run of unspaced characters
-    bigrams: dict[str, str] = {}  # shares one object among equal bigrams of long texts
     for token, own in zip([*tokens, ""], [*cached, ()], strict=True):
         if own is None:
             run.append(token)
             continue
         if run:
-            pairs = map(_bounded, map(add, run, run[1:])) if len(run) > 1 else run
-            terms.extend(bigrams.setdefault(pair, pair) for pair in pairs)
+            terms.extend(map(_bounded, map(add, run, run[1:])) if len(run) > 1 else run)
             run = []
         terms.extend(own)
     return terms
