@@ -155,10 +155,10 @@ class Learner(Closing):
                     for recall in own:
                         index.keep(recall, answer=name)
                 outcomes.append(outcome.with_lessons(lessons))
-            outcomes.sort(key=lambda outcome: not outcome.lessons)
-            lessons = [lesson for outcome in outcomes for lesson in outcome.lessons]
-            first = [*outcomes, Outcome(reason=Reason.NOTHING_CITED)][0]
-            return replace(first, lessons=tuple(lessons))
+            taught = tuple(lesson for outcome in outcomes for lesson in outcome.lessons)
+            nothing = Outcome(reason=Reason.NOTHING_CITED)
+            best = max(outcomes, key=lambda outcome: bool(outcome.lessons), default=nothing)
+            return replace(best, lessons=taught)
 
         return self._submit(study, made[0].namespace if made else self.namespace, *names[:1])
 
