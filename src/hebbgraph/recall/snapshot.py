@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Mapping
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -28,16 +28,6 @@ from hebbgraph.text.tokens import phrase_key
 #: A phrase in more than one of this many chunks is too common to tell them apart, in a corpus of
 #: more than _COMMON_SHARE * _COMMON_MIN chunks.
 _COMMON_SHARE, _COMMON_MIN = 4, 20
-_NO_ROWS = np.empty(0, np.int64)
-
-
-class _Row(NamedTuple):
-    """The tags of one chunk, shape (n,); ``is_tag`` is False for incidental phrases."""
-
-    tags: IntArray
-    is_title: BoolArray
-    df: IntArray
-    is_tag: BoolArray
 
 
 class Snapshot:
@@ -138,17 +128,14 @@ class Snapshot:
         self, chunks: IntArray
     ) -> tuple[IntArray, IntArray, BoolArray, IntArray, BoolArray]:
         listed = chunks.tolist()
-        if not listed:
-            nothing = np.zeros(0, np.bool_)
-            return _NO_ROWS, _NO_ROWS, nothing, _NO_ROWS, nothing
         known = self.cache.known("rows", listed, self._load_rows, 1200)
-        rows = [known[row] for row in listed]
-        owner = np.repeat(np.arange(len(rows)), [len(row.tags) for row in rows])
-        tags, is_title, df, is_tag = (np.concatenate(c) for c in zip(*rows, strict=True))
-        return owner, tags, is_title, df, is_tag
+        rows = [known[row] for row in listed] or [np.empty((4, 0), np.int64)]
+        owner = np.repeat(np.arange(len(rows)), [row.shape[1] for row in rows])
+        tags, is_title, df, is_tag = np.concatenate(rows, axis=1)
+        return owner, tags, is_title.astype(np.bool_), df, is_tag.astype(np.bool_)
 
-    def _load_rows(self, chunks: list[int]) -> dict[int, _Row]:
-        """Read the forward lists of chunks, and what is known of their tags."""
+    def _load_rows(self, chunks: list[int]) -> dict[int, IntArray]:
+        """Read what each chunk mentions: :meth:`mentions_of` without owners, shape (4, n)."""
         lists = dict.fromkeys(chunks, unpack_tags(b""))
         sql = "SELECT row, tags FROM $held WHERE row = ANY(?)"
         lists.update((row, unpack_tags(data)) for row, data in self.session.rows(sql, chunks))
@@ -157,22 +144,16 @@ class Snapshot:
         df = np.array([term.df if term.kind == TermKind.TAG else 0 for term, _ in info], np.int64)
         is_incidental = np.array([is_incidental for _, is_incidental in info], np.bool_)
         is_title = roles == int(Role.TITLE)
-        ids, is_tag = tags.astype(np.int64), is_title | ~is_incidental
-        found, stop = {}, 0
-        for row, (held, _) in lists.items():
-            part = slice(stop, stop + len(held))
-            found[row] = _Row(ids[part], is_title[part], df[part], is_tag[part])
-            stop = part.stop
-        return found
+        table = np.stack((tags.astype(np.int64), is_title, df, is_title | ~is_incidental))
+        ends = np.cumsum([len(held) for held, _ in lists.values()])
+        return dict(zip(lists, np.split(table, ends[:-1], axis=1), strict=True))
 
     def chunks_of(self, tags: IntArray) -> tuple[IntArray, IntArray, BoolArray]:
         listed = tags.tolist()
-        if not listed:
-            return _NO_ROWS, _NO_ROWS, np.zeros(0, np.bool_)
         known = self.cache.known(
             "holders", listed, self._load_holders, lambda held: 400 + 9 * len(held[0])
         )
-        lists = [known[tag] for tag in listed]
+        lists = [known[tag] for tag in listed] or [(np.empty(0, np.int64), np.empty(0, np.bool_))]
         owner = np.repeat(np.arange(len(lists)), [len(rows) for rows, _ in lists])
         chunks, is_title = (np.concatenate(column) for column in zip(*lists, strict=True))
         return owner, chunks, is_title
