@@ -56,14 +56,21 @@ def fields_of(context: object, configuration: Fields) -> dict[str, Any]:
 
 def actor_of(bound: Actor, fields: Fields) -> str | None:
     """Return in whose name a request speaks; None if nobody is named."""
-    actor = bound(fields) if callable(bound) else fields.get(USER) if bound is None else bound
+    if callable(bound):
+        actor = bound(fields)
+    elif bound is None:
+        actor = fields.get(USER)
+    else:
+        actor = bound
     return None if actor is None or not str(actor).strip() else str(actor)
 
 
 def joined(filters: Iterable[Fields]) -> Fields | None:
     """Return one filter that passes what all of these pass; None if they let all pass."""
     parts = [where for where in filters if where]
-    return {"$and": parts} if len(parts) > 1 else parts[0] if parts else None
+    if len(parts) > 1:
+        return {"$and": parts}
+    return parts[0] if parts else None
 
 
 def ruled(rule: Callable[[Fields], Any], fields: Fields, name: str) -> Any:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 BoolArray: TypeAlias = NDArray[np.bool_]
 FloatArray: TypeAlias = NDArray[np.floating[Any]]
 IntArray: TypeAlias = NDArray[np.integer[Any]]
+Float32Array: TypeAlias = NDArray[np.float32]
 
 Allowed: TypeAlias = Callable[[IntArray], BoolArray]
 """Returns which of some chunks take part."""
@@ -37,6 +38,11 @@ def sum_by(position: IntArray, values: FloatArray, n: int) -> FloatArray:
         return np.zeros(n)
     summed: NDArray[np.float64] = np.bincount(position, weights=values, minlength=n)  # type: ignore[assignment]
     return summed
+
+
+def sum_rows_by(position: IntArray, rows: FloatArray, n: int) -> FloatArray:
+    """Sum each row of values by position."""
+    return np.stack([sum_by(position, row, n) for row in rows])
 
 
 def is_in_sorted(values: IntArray, some: IntArray) -> BoolArray:

@@ -7,8 +7,8 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hebbgraph.arrays import Float32Array
 from hebbgraph.errors import EmbeddingError, MissingExtraError, ParameterError, brief
 from hebbgraph.protocols import Embedder
 from hebbgraph.records import Chunk
@@ -41,7 +41,7 @@ def agreed_model(model: Any, embedder: Embedder | None) -> Any:
     return model or {"name": name}
 
 
-def embed_passages(embedder: Embedder, chunks: list[Chunk]) -> NDArray[np.float32]:
+def embed_passages(embedder: Embedder, chunks: list[Chunk]) -> Float32Array:
     """Embed title and text of chunks to unit length; raise EmbeddingError if that fails."""
     texts = ["\n".join(filter(None, (chunk.title, chunk.text))) for chunk in chunks]
     return _asked(embedder, lambda: in_parts(embedder, embedder.embed_documents, texts), len(texts))
@@ -65,19 +65,17 @@ def _equal_parts(text: str, limit: int) -> list[str]:
     return [text[at : at + size] for at in range(0, len(text), size)]
 
 
-def embed_question(embedder: Embedder, question: str) -> NDArray[np.float32]:
+def embed_question(embedder: Embedder, question: str) -> Float32Array:
     """Embed a question to unit length, shape (dimension,); raise EmbeddingError if that fails."""
-    vector: NDArray[np.float32] = _asked(embedder, lambda: [embedder.embed_query(question)], 1)[0]
-    return vector
+    return _asked(embedder, lambda: [embedder.embed_query(question)], 1).ravel()
 
 
-def unit_vector(vector: Any) -> NDArray[np.float32]:
+def unit_vector(vector: Any) -> Float32Array:
     """Return a caller's vector scaled to unit length; raise ParameterError if it is invalid."""
-    unit: NDArray[np.float32] = _unit([vector], 1)[0]
-    return unit
+    return _unit([vector], 1).ravel()
 
 
-def _asked(embedder: Embedder, ask: Any, expected: int) -> NDArray[np.float32]:
+def _asked(embedder: Embedder, ask: Any, expected: int) -> Float32Array:
     try:
         return _unit(ask(), expected)
     except Exception as error:
@@ -86,7 +84,7 @@ def _asked(embedder: Embedder, ask: Any, expected: int) -> NDArray[np.float32]:
         ) from error
 
 
-def _unit(vectors: Any, expected: int) -> NDArray[np.float32]:
+def _unit(vectors: Any, expected: int) -> Float32Array:
     try:
         array = np.asarray(vectors, dtype=np.float32)
     except (TypeError, ValueError) as error:
@@ -149,15 +147,14 @@ class SentenceTransformerEmbedder:
         self.passage_prefix = passage_prefix
         self._model = SentenceTransformer(model_name, device=device)
 
-    def embed_documents(self, texts: list[str], /) -> NDArray[np.float32]:
+    def embed_documents(self, texts: list[str], /) -> Float32Array:
         """Embed passages."""
         return self._encode([self.passage_prefix + text for text in texts])
 
-    def embed_query(self, text: str, /) -> NDArray[np.float32]:
+    def embed_query(self, text: str, /) -> Float32Array:
         """Embed one question."""
-        vector: NDArray[np.float32] = self._encode([self.query_prefix + text])[0]
-        return vector
+        return self._encode([self.query_prefix + text]).ravel()
 
-    def _encode(self, texts: list[str]) -> NDArray[np.float32]:
+    def _encode(self, texts: list[str]) -> Float32Array:
         vectors = self._model.encode(texts, batch_size=self.batch_size, show_progress_bar=False)
         return np.asarray(vectors, dtype=np.float32)

@@ -6,9 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol, Self, TypeAlias, runtime_checkable
 
-import numpy as np
-from numpy.typing import NDArray
-
+from hebbgraph.arrays import Float32Array, FloatArray, IntArray
 from hebbgraph.records import Chunk
 
 
@@ -51,11 +49,11 @@ class VectorSearch(Protocol):
     """Finds the vectors nearest to a question, exactly or almost, in one state of a namespace."""
 
     def nearest(
-        self, vector: NDArray[np.float32], limit: int, allowed: Callable[[Any], Any] | None, /
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        self, vector: Float32Array, limit: int, allowed: Callable[[Any], Any] | None, /
+    ) -> tuple[IntArray, FloatArray]:
         """Return up to ``limit`` rows and their cosines, among those that ``allowed`` passes."""
 
-    def cosines(self, vector: NDArray[np.float32], rows: Any, /) -> NDArray[np.float64]:
+    def cosines(self, vector: Float32Array, rows: Any, /) -> FloatArray:
         """Return the cosine of each row; NaN for rows without a vector."""
 
 

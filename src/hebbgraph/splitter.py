@@ -164,18 +164,16 @@ class Splitter:
 
     def _groups(self, text: str, sections: Iterable[Section]) -> list[_Group]:
         """Join short sections with the next ones of their chapter, or else with those before."""
-        groups: list[_Group] = []
+        forward: list[_Group] = []
         for section in sections:
             group = _Group([section], count_tokens(text[section.start : section.end]))
-            if not (groups and self._join(groups[-1], group, groups[-1].tokens)):
-                self._join_back(groups)
+            if not (forward and self._join(forward[-1], group, forward[-1].tokens)):
+                forward.append(group)
+        groups: list[_Group] = []
+        for group in forward:
+            if not (groups and self._join(groups[-1], group, group.tokens)):
                 groups.append(group)
-        self._join_back(groups)
         return groups
-
-    def _join_back(self, groups: list[_Group]) -> None:
-        if len(groups) > 1 and self._join(groups[-2], groups[-1], groups[-1].tokens):
-            del groups[-1]
 
     def _join(self, group: _Group, later: _Group, tokens: int) -> bool:
         """Join two groups, one of so many tokens, if it is short; return whether they were."""

@@ -26,6 +26,7 @@ _OF_CHUNKS = "Name what each text is about, and the same thing by the same words
 _OF_QUESTION = "Name what a passage that answers the question would be about; do not answer it."
 
 _LONGEST_TAG, _LONGEST_TEXT, _LONGEST_ANSWER = 100, 8000, 200_000  # characters
+_MOST_OBJECTS = 1000  # of JSON in an answer
 
 
 class LLMTagger:
@@ -129,8 +130,11 @@ def _parsed(answer: object, n_texts: int) -> dict[int, list[str]]:
         raise TaggingError(f"complete must return a str, got {type(answer).__name__}")
     numbers = {str(number): number for number in range(1, n_texts + 1)}
     found: dict[int, list[str]] = {}
-    answer, at, tries = answer.rpartition("</think>")[2][:_LONGEST_ANSWER], 0, 1000
-    while (at := answer.find("{", at)) >= 0 and (tries := tries - 1):
+    answer = answer.rpartition("</think>")[2][:_LONGEST_ANSWER]
+    at = answer.find("{")
+    for _ in range(_MOST_OBJECTS):
+        if at < 0:
+            break
         try:
             value, end = json.JSONDecoder().raw_decode(answer, at)
         except (ValueError, RecursionError):
@@ -138,5 +142,5 @@ def _parsed(answer: object, n_texts: int) -> dict[int, list[str]]:
         tags, number = value.get("tags"), numbers.get(str(value.get("number")))
         if number is not None and isinstance(tags, list):
             found.setdefault(number, [tag for tag in tags if isinstance(tag, str)])
-        at = end if "tags" in value else at + 1
+        at = answer.find("{", end if "tags" in value else at + 1)
     return found

@@ -45,16 +45,14 @@ class IncidenceView(Protocol):
     def n_chunks(self) -> int:
         """Number of chunks, for the specificity of tags."""
 
-    def tags_of(self, chunks: IntArray, /) -> tuple[IntArray, IntArray, BoolArray]:
-        """Return (position in ``chunks``, tag, whether it is the chunk's own title or address)."""
-
     def mentions_of(
         self, chunks: IntArray, /
     ) -> tuple[IntArray, IntArray, BoolArray, IntArray, BoolArray]:
         """Return everything that chunks mention, incidental phrases included.
 
-        As ``tags_of``, plus the number of chunks that mention each phrase (0 for references, as
-        links are followed at the end), and whether the phrase is a tag.
+        It is (position in ``chunks``, phrase, whether it is the chunk's own title or address, the
+        number of chunks that mention it, whether it is a tag). The number is 0 for references, as
+        links are followed at the end; what is a title or address is a tag.
         """
 
     def chunks_of(self, tags: IntArray, /) -> tuple[IntArray, IntArray, BoolArray]:

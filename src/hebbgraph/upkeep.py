@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 from pydantic import JsonValue
 
+from hebbgraph.arrays import IntArray
 from hebbgraph.ingest.prepare import prepare
 from hebbgraph.ingest.tagging import complete, is_complete
 from hebbgraph.ingest.writing import write_derived
@@ -75,13 +76,11 @@ def _differences(session: Session, fresh: Session) -> Iterator[tuple[str, object
     made, terms = dict(_terms_of(fresh)), dict(_terms_of(session))
     here = _chunks_of(session, {id_: term for term, (id_, *_) in terms.items()})
     there = _chunks_of(fresh, {id_: term for term, (id_, *_) in made.items()})
-    for term, (_, *held) in terms.items():
-        _, *new = made.pop(term, (0, None, None))
+    for term in {**terms, **made}:
+        (_, *held), (_, *new) = (found.get(term, (0, None, None)) for found in (terms, made))
         for what, part, other in zip(_OF_TERMS, held, new, strict=True):
             if part != other:
                 yield what, term[1]
-    for _, key in made:
-        yield from ((what, key) for what in _OF_TERMS)
     for (row, *held), (_, *new) in zip(here, there, strict=True):
         for what, part, other in zip(_OF_CHUNKS, held, new, strict=True):
             if part != other:
@@ -167,7 +166,8 @@ def rebuild(session: Session, settings: Settings) -> int:
 def _counted(session: Session) -> Counts:
     """Return counts of what is stored."""
     chunks, length = session.rows("SELECT count(*), coalesce(sum(length), 0) FROM $chunk")[0]
-    vectors, total = 0, np.zeros(0, np.int64)
+    vectors = 0
+    total: IntArray = np.zeros(0, np.int64)
     sql = "SELECT row, data FROM $embedding WHERE row > ? ORDER BY row"
     for page in pages(session, sql, _PAGE):
         vectors += len(page)

@@ -168,7 +168,7 @@ def test_spreading_follows_links_and_shows_the_path() -> None:
         ("tag", 0),
         ("chunk", 1),
     ]
-    idle = SpreadingParameters(links=LinkParameters(n_sources=0))
+    idle = SpreadingParameters(links=LinkParameters(forward=0.0, backward=0.0, sideways=0.0))
     assert spread(view, np.array([], np.int64), evidence, parameters=idle).top(3)[0].tolist() == [
         0,
         2,
@@ -180,7 +180,7 @@ def test_steps_ignore_addresses() -> None:
     plain = ArrayView([[0, 1], [1, 0], [2]], titles=[{0}, {1}, {2}])
     linked = ArrayView([[0, 1, 3], [1, 0, 3], [2]], titles=[{0}, {1, 3}, {2}], links={3: A})
     evidence = Evidence(np.array([0, 2]), np.array([1.0, 0.3]))
-    idle = SpreadingParameters(links=LinkParameters(n_sources=0))
+    idle = SpreadingParameters(links=LinkParameters(forward=0.0, backward=0.0, sideways=0.0))
     one = spread(plain, np.array([0]), evidence, parameters=idle)
     other = spread(linked, np.array([0]), evidence, parameters=idle)
     assert one.chunks.tolist() == other.chunks.tolist()

@@ -54,11 +54,6 @@ class ArrayView:
         """The number of chunks."""
         return len(self._rows)
 
-    def tags_of(self, chunks: IntArray) -> tuple[IntArray, IntArray, BoolArray]:
-        """Return (position in ``chunks``, tag, is title)."""
-        rows = [self._rows[chunk] for chunk in chunks.tolist()]
-        return _flatten([[e for e in row if e[0] not in self._incidental] for row in rows])
-
     def mentions_of(
         self, chunks: IntArray
     ) -> tuple[IntArray, IntArray, BoolArray, IntArray, BoolArray]:

@@ -272,7 +272,8 @@ class _Reader:
                 named += same[value : value + 1]
         for ids in named or [tuple(quoted)]:
             said = [id_ for id_ in ids if id_ in quoted] if quoted and named else ids
-            self.cited.update(dict.fromkeys(said if len(said) == 1 else ()))
+            if len(said) == 1:
+                self.cited[said[0]] = None
 
     def _quoting(self, quote: Any) -> list[str]:
         """Return the shown chunks whose text has a quotation, whatever its white space."""

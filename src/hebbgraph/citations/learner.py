@@ -155,9 +155,10 @@ class Learner(Closing):
                     for recall in own:
                         index.keep(recall, answer=name)
                 outcomes.append(outcome.with_lessons(lessons))
+            taught = tuple(lesson for outcome in outcomes for lesson in outcome.lessons)
             nothing = Outcome(reason=Reason.NOTHING_CITED)
             best = max(outcomes, key=lambda outcome: bool(outcome.lessons), default=nothing)
-            return replace(best, lessons=tuple(n for outcome in outcomes for n in outcome.lessons))
+            return replace(best, lessons=taught)
 
         return self._submit(study, made[0].namespace if made else self.namespace, *names[:1])
 
@@ -219,9 +220,9 @@ class Learner(Closing):
             about = list(named) if chosen is None else chosen
             who = actor or self.actor or next((lesson.actor for lesson in former), None)
             # The index replaces what an actor said; to what nobody said, it would add.
-            for lesson in former if about and who is None else ():
-                if lesson.actor is None:
-                    index.forget(lesson.id)
+            if about and who is None:
+                for nameless in (lesson for lesson in former if lesson.actor is None):
+                    index.forget(nameless.id)
             lessons = [
                 index.reinforce(recall, cited=chunks, actor=who, **options)
                 for recall, chunks, _ in credited(about, (), recalls)

@@ -236,7 +236,8 @@ def _delete(index: HebbianIndex, arguments: argparse.Namespace) -> _Answer:
     for name in arguments.document:
         below = [place for place in places if name.endswith("/") and place.startswith(name)]
         ids = index.ids({"$document_id": {"$in": below or [name]}})
-        unknown += [] if ids else [f"there is no document {name}"]
+        if not ids:
+            unknown.append(f"there is no document {name}")
         chosen.update(ids)
     if every and chosen == every and not arguments.everything:
         raise ParameterError("this would delete all chunks; add --everything if it should")

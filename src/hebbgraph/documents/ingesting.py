@@ -138,7 +138,8 @@ def ingest(
             try:
                 data = converter.data(file, place)
                 digest = digest_of(data, root)
-                same += (is_known := known.get(place) == digest)
+                is_known = known.get(place) == digest
+                same += is_known
                 is_left = is_known or dry_run
                 chunks = [] if is_left else converter.convert(data, place, root).chunks()
             except (HebbgraphError, ImportError) as error:

@@ -103,7 +103,8 @@ def _table(data: bytes, suffix: str) -> Converted:
             if any(row):
                 cells = (" ".join(cell.split()).replace("|", r"\|") for cell in row)
                 lines.append(f"| {' | '.join(cells)} |")
-                lines += [f"|{'---|' * len(row)}"] if len(lines) == 1 else []
+                if len(lines) == 1:
+                    lines.append(f"|{'---|' * len(row)}")
     except csv.Error as error:
         raise ConversionError(f"cannot be read as a table: {error}") from error
     return "\n".join(lines), ""

@@ -66,7 +66,7 @@ from hebbgraph.arrays import (
     top_n,
 )
 from hebbgraph.formulas.evidence import Evidence
-from hebbgraph.formulas.paths import Layer, Path, strongest_path
+from hebbgraph.formulas.paths import CREDIT, Layer, Path, strongest_path
 from hebbgraph.formulas.spreading_step import SpreadingParameters, SpreadingStep
 from hebbgraph.terms import IncidenceView
 
@@ -143,7 +143,7 @@ def spread(
     seeds, mass = _seeds(candidates, f, p)
     mass = (1.0 - step.cue_share) * mass
     trust = step.trust(seeds)
-    layer.start(seeds, trust * mass, (1.0 - trust) * mass)
+    layer.start(seeds, np.stack((trust * mass, (1.0 - trust) * mass)))
     layers = [layer]
     for _ in range(p.n_steps):
         following = step.advance(layers[-1])
@@ -165,7 +165,7 @@ def _scored(
     chunks, position = np.unique(
         np.concatenate([candidates, *(layer.receivers for layer in layers)]), return_inverse=True
     )
-    credit = np.concatenate([layer.credit for layer in layers])
+    credit = np.concatenate([layer.mass[CREDIT] for layer in layers])
     x = sum_by(position[n:], credit, len(chunks))
     direct = certainty * step.evidence.values_of(chunks) ** p.evidence_power
     arrived = p.graph_weight * x / (x + p.half_saturation)

@@ -19,7 +19,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hebbgraph.arrays import FloatArray, IntArray
 
@@ -63,7 +62,7 @@ def likeness(
     return cosine, cosine * np.clip(np.sqrt(length) - 1.0, 0.0, _MOST_REPEATED)
 
 
-def cue_rarity(n_led: IntArray, n_texts: int) -> NDArray[np.float64]:
+def cue_rarity(n_led: IntArray, n_texts: int) -> FloatArray:
     """Return the squared rarity of cues that lead to so many of all taught texts.
 
     >>> cue_rarity(np.array([0, 9, 99]), 100).round(1).tolist()
@@ -104,7 +103,7 @@ def scale_by_confidence(
     return sure * gain, confidence * greatest_likeness**0.5 * handicap
 
 
-def keep_order(scores: FloatArray, order: IntArray) -> NDArray[np.float64]:
+def keep_order(scores: FloatArray, order: IntArray) -> FloatArray:
     """Lower scores until none exceeds one that precedes it in ``order``."""
     least = np.minimum.accumulate(scores[order])
     is_lowered = least < scores[order]
@@ -113,7 +112,7 @@ def keep_order(scores: FloatArray, order: IntArray) -> NDArray[np.float64]:
     return kept
 
 
-def lead(scores: FloatArray, belief: FloatArray, plain: FloatArray) -> NDArray[np.float64]:
+def lead(scores: FloatArray, belief: FloatArray, plain: FloatArray) -> FloatArray:
     """Put ahead what was cited for the very question, as far as that is believed.
 
     What was rejected for it loses the share of its score that is believed. ``plain`` are scores
@@ -123,11 +122,11 @@ def lead(scores: FloatArray, belief: FloatArray, plain: FloatArray) -> NDArray[n
     [0.5, 1.37]
     """
     first = (1.0 + _LEAD) * max(float(scores.max(initial=0.0)), 1.0)
-    ahead: NDArray[np.float64] = np.maximum(scores, plain + belief * (first - plain))
+    ahead: FloatArray = np.maximum(scores, plain + belief * (first - plain))
     return np.where(belief > 0, ahead, np.minimum(scores, scores * (1.0 + belief)))
 
 
-def squeeze(scores: FloatArray, most: float = 1.0) -> NDArray[np.float64]:
+def squeeze(scores: FloatArray, most: float = 1.0) -> FloatArray:
     """Squeeze scores into (0, most] and keep their order.
 
     Only scores near 0 change, and those above nine tenths of ``most`` if the best exceeds it.

@@ -33,7 +33,6 @@ from itertools import product
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hebbgraph.arrays import BoolArray, FloatArray
 from hebbgraph.formulas.evidence import DENSE_SHARE
@@ -85,10 +84,10 @@ class Trust:
     exams: int = 0
 
     @property
-    def gains(self) -> NDArray[np.float64]:
+    def gains(self) -> FloatArray:
         """What each of :data:`KINDS` adds."""
         factors = np.array([1.0, 1.0, 1.0, 1.0, self.path, self.path])
-        gains: NDArray[np.float64] = self.gain * factors * _PROPORTIONS
+        gains: FloatArray = self.gain * factors * _PROPORTIONS
         return gains
 
 
@@ -182,19 +181,19 @@ def _likely(logit: FloatArray, share: FloatArray, present: BoolArray) -> float:
     return float((share * chance).sum())
 
 
-def scores_of(exams: Exams, trust: Trust) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def scores_of(exams: Exams, trust: Trust) -> tuple[FloatArray, FloatArray]:
     """Return the nDCG@10 of each exam, without lessons and with them."""
     plain = ndcg(exams.features[..., 0], exams.cited, exams.present)
     return plain, _taught(exams, exams.features, trust)
 
 
-def _taught(exams: Exams, features: FloatArray, trust: Trust) -> NDArray[np.float64]:
+def _taught(exams: Exams, features: FloatArray, trust: Trust) -> FloatArray:
     """Return the nDCG@10 of each exam with lessons."""
     learned = features[..., 0] + features[..., 1:] @ np.append(trust.gains, trust.handicap)
     return ndcg(learned, exams.cited, exams.present)
 
 
-def ndcg(scores: FloatArray, cited: BoolArray, present: BoolArray) -> NDArray[np.float64]:
+def ndcg(scores: FloatArray, cited: BoolArray, present: BoolArray) -> FloatArray:
     """Return nDCG@10 of each row; a score of 0 finds nothing.
 
     >>> ndcg(np.array([[0.2, 0.9]]), np.array([[True, False]]), np.ones((1, 2), bool)).round(2)
@@ -202,5 +201,5 @@ def ndcg(scores: FloatArray, cited: BoolArray, present: BoolArray) -> NDArray[np
     """
     order = np.argsort(np.where(present, -scores, np.inf), axis=1, kind="stable")[:, :10]
     gain = np.take_along_axis(cited & (scores != 0), order, 1) @ _DISCOUNT[: order.shape[1]]
-    share: NDArray[np.float64] = gain / _IDEAL[np.clip(cited.sum(1), 1, 10)]
+    share: FloatArray = gain / _IDEAL[np.clip(cited.sum(1), 1, 10)]
     return share

@@ -31,14 +31,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hebbgraph.arrays import (
-    Allowed,
-    BoolArray,
-    FloatArray,
-    IntArray,
-    sum_by,
-    top_n_per_owner,
-)
+from hebbgraph.arrays import Allowed, BoolArray, FloatArray, IntArray, sum_by, top_n_per_owner
 from hebbgraph.formulas.evidence import Evidence
 from hebbgraph.terms import IncidenceView, TermKind
 
@@ -47,7 +40,7 @@ from hebbgraph.terms import IncidenceView, TermKind
 class LinkParameters:
     """Constants of following links, the same for every corpus and query."""
 
-    #: Number of chunks whose links are followed, the best by score; 0 follows none.
+    #: Number of chunks whose links are followed, the best by score.
     n_sources: int = 5
     #: A source starts with mass proportional to score ** sharpness: larger values follow the links
     #: of the best hit almost alone.

@@ -8,15 +8,17 @@ from typing import Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
-from hebbgraph.arrays import FloatArray, IntArray, place_in, sum_by, top_n
+from hebbgraph.arrays import FloatArray, IntArray, place_in, sum_rows_by, top_n
+
+#: Rows of an array of mass. Some is trusted, the rest plain; the score counts credit.
+TRUSTED, PLAIN, CREDIT = range(3)
 
 _NO_INTS = np.empty(0, np.int64)
-_NO_FLOATS = np.empty(0, np.float64)
 
 _EdgeFlow: TypeAlias = tuple[IntArray, IntArray, FloatArray]
 """Sources and targets of edges, and the mass that flowed over each."""
 
-_NO_EDGES: _EdgeFlow = (_NO_INTS, _NO_INTS, _NO_FLOATS)
+_NO_EDGES: _EdgeFlow = (_NO_INTS, _NO_INTS, np.empty(0))
 
 
 class PathNode(NamedTuple):
@@ -30,83 +32,68 @@ class PathNode(NamedTuple):
 Path: TypeAlias = tuple[PathNode, ...]
 
 
-class Flows(NamedTuple):
-    """Flows from tags to chunks: ``trusted`` plus ``plain`` mass; the score counts ``credit``."""
-
-    tags: IntArray
-    chunks: IntArray
-    trusted: FloatArray
-    plain: FloatArray
-    credit: FloatArray
-
-
 def _into(edges: _EdgeFlow, target: int) -> list[tuple[float, int]]:
-    """Return (-mass, source) of the flows into a node, the strongest first."""
+    """Return (mass, source) of the flows into a node, the strongest first."""
     sources, targets, mass = edges
     at = np.flatnonzero(targets == target)
-    return sorted(zip((-mass[at]).tolist(), sources[at].tolist(), strict=True))
+    at = at[np.lexsort((sources[at], -mass[at]))]
+    return list(zip(mass[at].tolist(), sources[at].tolist(), strict=True))
 
 
 @dataclass
 class Layer:
     """The chunks that one step reached, and the flows that led there.
 
-    ``receivers`` ascend, with the mass that arrived on each; ``passed`` flowed from tags to them,
-    ``sources`` from chunks of the previous layer to these tags (empty if the tags are cues). Mass
-    starts on ``seeds``, which ascend.
+    ``receivers`` ascend, with the ``mass`` that arrived on each, shape (3, n): TRUSTED, PLAIN and
+    CREDIT. ``passed`` flowed from tags to them, ``sources`` from chunks of the previous layer to
+    these tags (empty if the tags are cues). TRUSTED and PLAIN mass starts on ``seeds``, which
+    ascend.
     """
 
-    receivers: IntArray
-    trusted: FloatArray
-    plain: FloatArray
-    credit: FloatArray
-    passed: _EdgeFlow
+    receivers: IntArray = field(default_factory=lambda: _NO_INTS)
+    mass: FloatArray = field(default_factory=lambda: np.empty((3, 0)))
+    passed: _EdgeFlow = _NO_EDGES
     sources: _EdgeFlow = _NO_EDGES
     seeds: IntArray = field(default_factory=lambda: _NO_INTS)
-    seed_trusted: FloatArray = field(default_factory=lambda: _NO_FLOATS)
-    seed_plain: FloatArray = field(default_factory=lambda: _NO_FLOATS)
+    seed_mass: FloatArray = field(default_factory=lambda: np.empty((2, 0)))
 
     def arrived(self, chunk: int) -> float:
-        return _mass_on(chunk, self.receivers, self.trusted, self.plain)
+        return _mass_on(chunk, self.receivers, self.mass)
 
     def started(self, chunk: int) -> float:
-        return _mass_on(chunk, self.seeds, self.seed_trusted, self.seed_plain)
+        return _mass_on(chunk, self.seeds, self.seed_mass)
 
     @classmethod
-    def empty(cls) -> Self:
-        return cls(_NO_INTS, _NO_FLOATS, _NO_FLOATS, _NO_FLOATS, _NO_EDGES)
+    def gather(
+        cls, reached: IntArray, position: IntArray, tags: IntArray, mass: FloatArray
+    ) -> Self:
+        """Sum the mass, shape (3, n), that flows from tags to the chunks ``reached[position]``.
 
-    @classmethod
-    def gather(cls, reached: IntArray, position: IntArray, flows: Flows) -> Self:
-        """Sum the flows by receiver: ``reached[position]`` are their chunks, distinct ascending."""
-        n, at = len(reached), position
-        mass = flows.trusted + flows.plain
-        flowing = mass > 0
-        if not flowing.all():  # edges without mass are dropped
-            flows = Flows._make(column[flowing] for column in flows)
-            mass, at = mass[flowing], at[flowing]
-        trusted = sum_by(at, flows.trusted, n)
-        plain = sum_by(at, flows.plain, n)
-        credit = sum_by(at, flows.credit, n)
-        at = np.flatnonzero(trusted + plain > 0)
-        passed = flows.tags, flows.chunks, mass
-        return cls(reached[at], trusted[at], plain[at], credit[at], passed)
+        Chunks that are ``reached`` are distinct and ascend; those that get no mass are left out.
+        """
+        flow = mass[TRUSTED] + mass[PLAIN]
+        flowing = np.flatnonzero(flow > 0)
+        if len(flowing) < len(flow):
+            position, tags, flow = position[flowing], tags[flowing], flow[flowing]
+            mass = mass[:, flowing]
+        summed = sum_rows_by(position, mass, len(reached))
+        at = np.flatnonzero(summed[TRUSTED] + summed[PLAIN] > 0)
+        return cls(reached[at], summed[:, at], (tags, reached[position], flow))
 
-    def start(self, chunks: IntArray, trusted: FloatArray, plain: FloatArray) -> None:
-        """Let mass start on distinct chunks in this layer."""
+    def start(self, chunks: IntArray, mass: FloatArray) -> None:
+        """Let mass, shape (2, n), start on distinct chunks in this layer."""
         order = chunks.argsort()
-        self.seeds = chunks[order]
-        self.seed_trusted, self.seed_plain = trusted[order], plain[order]
+        self.seeds, self.seed_mass = chunks[order], mass[:, order]
 
-    def strongest(self, limit: int) -> tuple[IntArray, FloatArray, FloatArray]:
-        """Return (chunks, trusted, plain) of the chunks with most mass, seeds included."""
-        chunks, trusted, plain = self.receivers, self.trusted, self.plain
+    def strongest(self, limit: int) -> tuple[IntArray, FloatArray]:
+        """Return the chunks with most TRUSTED and PLAIN mass, seeds included, and this mass."""
+        chunks, mass = self.receivers, self.mass[:CREDIT]
         if len(self.seeds):
             chunks, position = np.unique(np.concatenate([chunks, self.seeds]), return_inverse=True)
-            trusted = sum_by(position, np.concatenate([trusted, self.seed_trusted]), len(chunks))
-            plain = sum_by(position, np.concatenate([plain, self.seed_plain]), len(chunks))
-        at = top_n(trusted + plain, limit)
-        return chunks[at], trusted[at], plain[at]
+            both = np.concatenate([mass, self.seed_mass], axis=1)
+            mass = sum_rows_by(position, both, len(chunks))
+        at = top_n(mass[TRUSTED] + mass[PLAIN], limit)
+        return chunks[at], mass[:, at]
 
 
 def strongest_path(layers: Sequence[Layer], chunk: int, *, direct: float, arrived: float) -> Path:
@@ -122,36 +109,27 @@ def strongest_path(layers: Sequence[Layer], chunk: int, *, direct: float, arrive
     return (PathNode("chunk", chunk, direct),)
 
 
-def _mass_on(chunk: int, chunks: IntArray, trusted: FloatArray, plain: FloatArray) -> float:
+def _mass_on(chunk: int, chunks: IntArray, mass: FloatArray) -> float:
     at = place_in(chunks, chunk)
-    return 0.0 if at is None else float(trusted[at] + plain[at])
+    return 0.0 if at is None else float(mass[TRUSTED, at] + mass[PLAIN, at])
 
 
 def _trace(layers: Sequence[Layer], depth: int, chunk: int, seen: tuple[int, ...]) -> Path | None:
-    """Return the strongest path by which ``chunk`` received mass in step ``depth``."""
-    for against, tag in _into(layers[depth].passed, chunk):
-        if (before := _trace_tag(layers, depth, tag, seen)) is not None:
-            return (*before, PathNode("chunk", chunk, -against))
-    return None
+    """Return the strongest path by which ``chunk`` received mass in step ``depth``.
 
-
-def _trace_chunk(
-    layers: Sequence[Layer], depth: int, chunk: int, seen: tuple[int, ...]
-) -> Path | None:
-    """Return the strongest path to a chunk from which mass flowed after step ``depth``."""
-    if chunk in seen or depth < 0:
-        return None
-    if (path := _trace(layers, depth, chunk, (*seen, chunk))) is not None:
-        return path  # prefer the cue whose title the chunk is to the seed
-    started = layers[depth].started(chunk)
-    return (PathNode("chunk", chunk, started),) if started > 0 else None
-
-
-def _trace_tag(layers: Sequence[Layer], depth: int, tag: int, seen: tuple[int, ...]) -> Path | None:
-    """Return the strongest path to a tag of step ``depth``."""
-    if depth == 0:
-        return (PathNode("tag", tag, 0.0),)
-    for against, node in _into(layers[depth].sources, tag):
-        if (before := _trace_chunk(layers, depth - 1, node, seen)) is not None:
-            return (*before, PathNode("tag", tag, -against))
+    ``seen`` are the chunks on the path behind it, and itself.
+    """
+    for passed, tag in _into(layers[depth].passed, chunk):
+        here = PathNode("chunk", chunk, passed)
+        if depth == 0:
+            return (PathNode("tag", tag, 0.0), here)
+        for flowed, source in _into(layers[depth].sources, tag):
+            if source in seen:
+                continue
+            # Prefer the cue whose title the chunk is to the seed.
+            before = _trace(layers, depth - 1, source, (*seen, source))
+            if before is None and (started := layers[depth - 1].started(source)) > 0:
+                before = (PathNode("chunk", source, started),)
+            if before is not None:
+                return (*before, PathNode("tag", tag, flowed), here)
     return None

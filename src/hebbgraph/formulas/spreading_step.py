@@ -16,16 +16,15 @@ from hebbgraph.arrays import (
     IntArray,
     is_in_sorted,
     sum_by,
+    sum_rows_by,
     top_n,
     top_n_per_owner,
 )
 from hebbgraph.formulas.evidence import Evidence
 from hebbgraph.formulas.links import LinkParameters, follow_links
-from hebbgraph.formulas.paths import Flows, Layer
+from hebbgraph.formulas.paths import CREDIT, PLAIN, TRUSTED, Layer
 from hebbgraph.terms import IncidenceView
 
-#: Axes of mass. Some is trusted, the rest plain; the score counts credit.
-TRUSTED, PLAIN, CREDIT = range(3)
 #: It comes from, or goes to, chunks that mention a tag, or those whose title the tag is.
 MENTIONED, TITLED = range(2)
 
@@ -123,7 +122,7 @@ class SpreadingStep:
 
     def trust(self, seeds: IntArray) -> FloatArray:
         """Return the trusted share of each seed's mass: the trust in a cue that is its title."""
-        owner, tags, is_title = self.view.tags_of(seeds)
+        owner, tags, is_title, _, _ = self.view.mentions_of(seeds)
         trust = np.zeros(len(seeds))
         named = is_title & is_in_sorted(tags, self.cues)
         shares = self.cue_trust[self.cues.searchsorted(tags[named])].tolist()
@@ -140,19 +139,16 @@ class SpreadingStep:
     def advance(self, before: Layer) -> Layer | None:
         """Pass on the mass of a layer; None if it has no mass."""
         p = self.parameters
-        sources, trusted, plain = before.strongest(p.beam)
+        sources, mass = before.strongest(p.beam)
         if not len(sources):
             return None
         owner, tags, is_title, share = self._shares_of_tags(sources)
-        out_trusted, out_plain = trusted[owner] * share, plain[owner] * share
+        flow = mass[:, owner] * share
         reached, position = np.unique(tags, return_inverse=True)
         n = len(reached)
         position = position + n * is_title  # MENTIONED, then TITLED
-        on_tags = np.stack(
-            (sum_by(position, out_trusted, 2 * n), sum_by(position, out_plain, 2 * n))
-        )
-        layer = self._from_tags(reached, on_tags.reshape(2, 2, n))
-        layer.sources = (sources[owner], tags, out_trusted + out_plain)
+        layer = self._from_tags(reached, sum_rows_by(position, flow, 2 * n).reshape(2, 2, n))
+        layer.sources = (sources[owner], tags, flow[TRUSTED] + flow[PLAIN])
         return layer
 
     def _shares_of_tags(self, chunks: IntArray) -> tuple[IntArray, IntArray, BoolArray, FloatArray]:
@@ -193,9 +189,8 @@ class SpreadingStep:
             trust = self.view.keyphraseness(tags)
             passed = _passed_on(mass, total, namesakes, p, trust=trust, co_mentions=True)
             passed[CREDIT] *= self._credit(self.evidence.confidence)
-        trusted, plain, credit = passed.reshape(3, 2 * n).take(edge, axis=1) * pull
-        flows = Flows(tags[owner], chunks, trusted, plain, credit)
-        return Layer.gather(reached, position, flows)
+        flow = passed.reshape(3, 2 * n).take(edge, axis=1) * pull
+        return Layer.gather(reached, position, tags[owner], flow)
 
     def _credit(self, confidence: float = 1.0) -> float:
         """Share of arriving mass that counts for the score; 1 if the query surely names a title."""
@@ -205,8 +200,6 @@ class SpreadingStep:
     def follow_links(self, chunks: IntArray, scores: FloatArray) -> list[Layer]:
         """Return the layers where the best chunks start and where links lead; none without flow."""
         p = self.parameters.links
-        if not p.n_sources:
-            return []
         best = top_n(scores, p.n_sources)
         best = best[scores[best] > 0]
         if not len(best):
@@ -219,13 +212,12 @@ class SpreadingStep:
         )
         if flows is None:
             return []
-        from_, tags, to, moved = flows
-        layer = Layer.gather(
-            *np.unique(to, return_inverse=True), Flows(tags, to, moved, 0.0 * moved, moved)
-        )
-        layer.sources = (from_, tags, moved)
-        start = Layer.empty()
-        start.start(sources, mass, np.zeros(len(mass)))
+        start = Layer()
+        start.start(sources, np.stack((mass, 0.0 * mass)))
+        reached, position = np.unique(flows.targets, return_inverse=True)
+        moved = np.stack((flows.mass, 0.0 * flows.mass, flows.mass))
+        layer = Layer.gather(reached, position, flows.tags, moved)
+        layer.sources = (flows.sources, flows.tags, flows.mass)
         return [start, layer]
 
 
@@ -245,9 +237,9 @@ def _passed_on(
     ahead = total[MENTIONED] + p.title_salience * total[TITLED] + p.leak
     link = p.title_salience * trust / (ahead * np.maximum(namesakes, 1))
     passed = np.empty((3, 2, mass.shape[2]))
-    np.multiply(mass[:, TITLED], 1.0 / (total[MENTIONED] + p.leak), out=passed[:CREDIT, MENTIONED])
-    np.multiply(mass[:, MENTIONED], link, out=passed[:CREDIT, TITLED])
-    np.add(passed[TRUSTED], passed[PLAIN], out=passed[CREDIT])
+    passed[:CREDIT, MENTIONED] = mass[:, TITLED] * (1.0 / (total[MENTIONED] + p.leak))
+    passed[:CREDIT, TITLED] = mass[:, MENTIONED] * link
+    passed[CREDIT] = passed[TRUSTED] + passed[PLAIN]
     if co_mentions:
         mention = mass[TRUSTED, MENTIONED] / ahead
         passed[TRUSTED, MENTIONED] += mention

@@ -32,6 +32,10 @@ class Statement(NamedTuple):
     weight: float = 1.0
     trusted: bool = False
 
+    @property
+    def claim(self) -> tuple[frozenset[str], frozenset[str]]:
+        return self.cited, self.rejected
+
 
 class Belief(NamedTuple):
     """How far a chunk is believed to answer a question, and how far not to.
@@ -92,9 +96,9 @@ def _voices(statements: Sequence[Statement]) -> list[_Voice]:
     """Return each named actor's latest statement, and the distinct anonymous ones."""
     latest: dict[object, list[Statement]] = {}
     for statement in statements:
-        nameless = statement.cited, statement.rejected, statement.trusted
-        said = latest.setdefault(statement.actor or nameless, [])
-        if said and (said[-1].cited, said[-1].rejected) != statement[1:3]:
+        speaker = statement.actor or (statement.claim, statement.trusted)
+        said = latest.setdefault(speaker, [])
+        if said and said[-1].claim != statement.claim:
             said.clear()  # another statement, not a repetition
         said.append(statement)
     return [
@@ -117,9 +121,12 @@ def _share(side: Sequence[_Voice], others: Sequence[_Voice], quorum: int) -> flo
     is_named = any(voice.said.actor is not None for voice in (*side, *others))
 
     def size(voices: Sequence[_Voice]) -> float:
+        if not _support(voices, quorum):
+            return 0.0
         nameless = sum(voice.strength for voice in voices if voice.said.actor is None)
         named = sum(min(voice.strength, 1.0) for voice in voices if voice.said.actor is not None)
-        total: float = named + (min(nameless, 1.0) if is_named else nameless)
-        return total**_POWER if _support(voices, quorum) else 0.0
+        total: float = (named + (min(nameless, 1.0) if is_named else nameless)) ** _POWER
+        return total
 
-    return size(side) / (size(side) + size(others)) if size(side) else 0.0
+    own = size(side)
+    return own / (own + size(others)) if own else 0.0

@@ -168,5 +168,4 @@ def _agreed(meta: dict[str, str], settings: Settings, path: str) -> Settings:
                 f"{path} was built with {name}={built[name]!r}, got {value!r}; omit the setting, "
                 "or make a new index"
             )
-    kept = {name: value for name, value in built.items() if name not in settings.model_fields_set}
-    return Settings(**{**settings.model_dump(include=settings.model_fields_set), **kept})
+    return Settings(**{**built, **settings.model_dump(include=settings.model_fields_set)})

@@ -12,8 +12,8 @@ from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hebbgraph.arrays import Float32Array
 from hebbgraph.embedders import agreed_model, embed_passages, is_bag_of_words
 from hebbgraph.errors import EmbeddingError, ParameterError, TaggingError, brief
 from hebbgraph.ingest.prepare import Prepared, prepare
@@ -40,14 +40,14 @@ _Lost: TypeAlias = Callable[[Session], Collection[int]]
 """Finds rows to remove, in the transaction that removes them."""
 
 
-class _Begun(NamedTuple):
-    """A batch, and what is to be written of it: chunks being prepared, and their vectors."""
+class _Batch(NamedTuple):
+    """A batch on its way: its chunks, and of what is new in it the texts that are being read."""
 
     chunks: list[Chunk]
     is_last: bool
-    ready: Iterator[Prepared]
-    unknown: list[Chunk]
-    vectors: dict[str, NDArray[np.float32]]
+    being_read: Iterator[Prepared]
+    unembedded: list[Chunk]
+    vectors: dict[str, Float32Array]  #: those that are stored, by id
 
 
 @dataclass(frozen=True)
@@ -74,10 +74,11 @@ class Loader:
         done, removed = Counter[str](), list[int]()
         most = _CHUNKS if self.embedder is None else _EMBEDDED
         with _preparer(self.settings, workers) as prepared:
-            batches = _batches(chunks, most if self.tagger is None else _TAGGED)
-            for batch in self._begun(batches, prepared, is_ahead=(workers or 0) > 1):
+            cut = _cut(chunks, most if self.tagger is None else _TAGGED)
+            n_ahead = 1 if workers and workers > 1 else 0
+            for batch in self._batches(cut, prepared, n_ahead):
                 with _no_collection():
-                    new = self._new(batch)
+                    new = self._finished(batch)
                     replaced, gone, resting = self._write(new, lost, last=batch.is_last)
                 lost = None
                 removed += replaced | gone
@@ -91,28 +92,28 @@ class Loader:
                     progress(done["added"] + done["replaced"] + done["unchanged"])
         return AddReport(**done), removed
 
-    def _begun(
-        self, batches: Iterable[tuple[list[Chunk], bool]], prepared: _Prepare, *, is_ahead: bool
-    ) -> Iterator[_Begun]:
-        """Yield each batch to be written, while processes prepare the next one if ``is_ahead``."""
-        waiting: list[_Begun] = []
+    def _batches(
+        self, cut: Iterable[tuple[list[Chunk], bool]], prepared: _Prepare, n_ahead: int
+    ) -> Iterator[_Batch]:
+        """Yield each batch to be written, while processes read ``n_ahead`` of the next ones."""
+        waiting: list[_Batch] = []
         try:
-            for chunks, is_last in batches:
+            for chunks, is_last in cut:
                 ids = {chunk.id for batch in waiting for chunk in batch.chunks}
                 if not ids.isdisjoint(chunk.id for chunk in chunks):  # it is to be read as written
                     yield waiting.pop()
                 waiting.append(self._begin(chunks, prepared, is_last=is_last))
-                if len(waiting) > is_ahead:
+                if len(waiting) > n_ahead:
                     yield waiting.pop(0)
         except Exception:
             yield from waiting  # batches before the one that failed are stored
             raise
         yield from waiting
 
-    def _begin(self, batch: list[Chunk], prepared: _Prepare, *, is_last: bool) -> _Begun:
-        """Have what is new of a batch prepared, with a tagger's tags."""
+    def _begin(self, batch: list[Chunk], prepared: _Prepare, *, is_last: bool) -> _Batch:
+        """Have what is new of a batch read, with a tagger's tags."""
         if not batch:
-            return _Begun(batch, is_last, iter(()), [], {})
+            return _Batch(batch, is_last, iter(()), [], {})
         with self.database.read() as session:
             agreed_model(read_json(session, "embedder"), self.embedder)
             stored = chunks_by_id(session, [chunk.id for chunk in batch])
@@ -124,17 +125,20 @@ class Loader:
             if chunk.id in stored
             and (stored[chunk.id].title, stored[chunk.id].text) == (chunk.title, chunk.text)
         }
-        unknown = [chunk for chunk in new if chunk.id not in same or chunk.id not in vectors]
-        return _Begun(batch, is_last, prepared(new, self._tags_of(new, same)), unknown, vectors)
+        unembedded = [chunk for chunk in new if chunk.id not in same or chunk.id not in vectors]
+        being_read = prepared(new, self._tags_of(new, same))
+        return _Batch(batch, is_last, being_read, unembedded, vectors)
 
-    def _new(self, batch: _Begun) -> list[Prepared]:
+    def _finished(self, batch: _Batch) -> list[Prepared]:
         """Return what is to be written of a batch, with vectors."""
-        ready, vectors = list(batch.ready), batch.vectors
-        if self.embedder is None or not ready:
-            return ready
-        embedded = embed_passages(self.embedder, batch.unknown) if batch.unknown else ()
-        vectors.update(zip((chunk.id for chunk in batch.unknown), embedded, strict=True))
-        return [item._replace(vector=vectors[item.chunk.id]) for item in ready]
+        new = list(batch.being_read)
+        if self.embedder is None or not new:
+            return new
+        vectors, asked = batch.vectors, batch.unembedded
+        if asked:
+            embedded = embed_passages(self.embedder, asked)
+            vectors.update(zip((chunk.id for chunk in asked), embedded, strict=True))
+        return [item._replace(vector=vectors[item.chunk.id]) for item in new]
 
     def _write(
         self, new: list[Prepared], lost: _Lost | None, *, last: bool
@@ -172,7 +176,7 @@ class Loader:
 
     def _vectors_of(
         self, session: Session, stored: dict[str, StoredChunk]
-    ) -> dict[str, NDArray[np.float32]]:
+    ) -> dict[str, Float32Array]:
         """Return the vectors of stored chunks, by id."""
         if self.embedder is None or not stored:
             return {}
@@ -245,13 +249,13 @@ def _preparer(settings: Settings, workers: int | None) -> Iterator[_Prepare]:
 
 def _checked_tags(returned: Iterable[str]) -> list[str]:
     """Return a tagger's tags of one chunk; the usual mistake is one str for each chunk."""
-    tags = [returned] if isinstance(returned, str) else list(returned)
+    tags = list(returned)
     if isinstance(returned, str) or not all(isinstance(tag, str) for tag in tags):
         raise TypeError(f"a list of str for each chunk, got {returned!r:.80}")
     return tags
 
 
-def _batches(chunks: Iterable[Chunk], most: int) -> Iterator[tuple[list[Chunk], bool]]:
+def _cut(chunks: Iterable[Chunk], most: int) -> Iterator[tuple[list[Chunk], bool]]:
     """Yield batches, each with the last chunk of an id; and whether it is the last, maybe empty."""
     batch: dict[str, Chunk] = {}
     characters = 0

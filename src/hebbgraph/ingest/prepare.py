@@ -8,9 +8,7 @@ from enum import IntEnum
 from itertools import chain
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
+from hebbgraph.arrays import Float32Array
 from hebbgraph.records import Chunk
 from hebbgraph.settings import Settings
 from hebbgraph.store.terms import CAPITAL_WORTH, TITLE_WORTH
@@ -54,7 +52,7 @@ class Prepared(NamedTuple):
     length: int
     proposed: list[tuple[str, ProposedAs]]  # keys of phrases; one may be proposed as two things
     tagged: tuple[str, ...] | None = None  # by a tagger, if one was asked
-    vector: NDArray[np.float32] | None = None  # of unit length
+    vector: Float32Array | None = None  # of unit length
 
 
 def prepare(chunk: Chunk, tagged: Iterable[str] | None, settings: Settings) -> Prepared:

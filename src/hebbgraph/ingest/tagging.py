@@ -37,6 +37,7 @@ from hebbgraph.store.postings import (
     unpack_tags,
 )
 from hebbgraph.store.terms import (
+    IS_KNOWN,
     Term,
     count_held,
     drop_unused,
@@ -283,7 +284,7 @@ class Vocabulary:
         self._language = language
         self._common = _common_words(session)
         if whole:
-            sql = "SELECT key, id FROM $term WHERE kind = ? AND (titles > 0 OR proposals > 1)"
+            sql = f"SELECT key, id FROM $term WHERE kind = ? AND {IS_KNOWN}"
             self._phrases = self._matched(session.rows(sql, int(TermKind.TAG)))
 
     def _matched(self, known: Iterable[tuple[str, int]]) -> Phrases[int]:

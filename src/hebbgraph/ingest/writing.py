@@ -14,9 +14,8 @@ from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hebbgraph.arrays import IntArray
+from hebbgraph.arrays import Float32Array, IntArray
 from hebbgraph.formulas.bm25 import length_code
 from hebbgraph.ingest.prepare import WORTH, Prepared, ProposedAs
 from hebbgraph.store.chunks import COLUMNS, StoredChunk, facts_of, insert_chunks, rows_of
@@ -51,13 +50,17 @@ class _Removed(NamedTuple):
     proposed: list[list[tuple[int, int]]]
 
 
+_NO_TERMS: IntArray = np.empty(0, np.int64)
+_NOTHING = _Removed([], 0, _NO_TERMS, _NO_TERMS, [])
+
+
 def write_batch(session: Session, added: Sequence[Prepared], removed: Collection[int]) -> None:
     """Write new chunks, with ids that no row has but those removed, and remove rows."""
     counts = read_counts(session)
     gone = _remove(session, removed)
     proposed = _numbered(session, added)
     rows = _insert_chunks(session, added, proposed)
-    _write_derived(session, added, rows, proposed, gone)
+    _index(session, added, rows, proposed, gone)
     counts = counts._replace(
         chunks=counts.chunks + len(added) - len(gone.rows),
         length=counts.length + sum(new.length for new in added) - gone.length,
@@ -77,7 +80,7 @@ def write_derived(session: Session, added: Sequence[Prepared], rows: Sequence[in
         "UPDATE $chunk SET length = ?, proposed = ? WHERE row = ?",
         ((n, pack_pairs(p), row) for n, p, row in zip(lengths, proposed, rows, strict=True)),
     )
-    _write_derived(session, added, rows, proposed, _remove(session, ()))
+    _index(session, added, rows, proposed, _NOTHING)
     write_counts(session, counts._replace(length=counts.length + sum(lengths)))
 
 
@@ -88,7 +91,7 @@ def _numbered(session: Session, added: Sequence[Prepared]) -> list[list[tuple[in
     return [[(phrases[key], code) for key, code in new.proposed] for new in added]
 
 
-def _write_derived(
+def _index(
     session: Session,
     added: Sequence[Prepared],
     rows: Sequence[int],
@@ -125,23 +128,22 @@ def _write_derived(
 
 def _remove(session: Session, rows: Collection[int]) -> _Removed:
     """Delete the rows of chunks; their postings and counts are left for the caller."""
+    if not rows:
+        return _NOTHING
     wanted = list(rows)
-    proposed, length = [], 0
-    held: list[tuple[int, bytes, bytes]] = []
-    if wanted:
-        for n, data in session.rows(
-            "SELECT length, proposed FROM $chunk WHERE row = ANY(?)", wanted
-        ):
-            proposed.append(unpack_pairs(data))
-            length += n
-        held = session.rows("SELECT row, words, tags FROM $held WHERE row = ANY(?)", wanted)
-        for table in ("chunk", "held", "fact", "pending"):
-            session.run(f"DELETE FROM ${table} WHERE row = ANY(?)", wanted)
-    rows = [row for row, _, _ in held]
-    terms = [np.concatenate((unpack_words(words), unpack_tags(tags)[0])) for _, words, tags in held]
-    row_of_term = np.repeat(np.array(rows, np.int64), list(map(len, terms)))
-    every = np.concatenate([np.empty(0, np.int64), *terms])
-    return _Removed(rows, length, every, row_of_term, proposed)
+    chunks = session.rows("SELECT length, proposed FROM $chunk WHERE row = ANY(?)", wanted)
+    lists = session.rows("SELECT row, words, tags FROM $held WHERE row = ANY(?)", wanted)
+    for table in ("chunk", "held", "fact", "pending"):
+        session.run(f"DELETE FROM ${table} WHERE row = ANY(?)", wanted)
+    terms = [np.concatenate((unpack_words(w), unpack_tags(tags)[0])) for _, w, tags in lists]
+    found = [row for row, _, _ in lists]
+    return _Removed(
+        rows=found,
+        length=sum(length for length, _ in chunks),
+        terms=np.concatenate([_NO_TERMS, *terms]),
+        row_of_term=np.repeat(np.array(found, np.int64), list(map(len, terms))),
+        proposed=[unpack_pairs(data) for _, data in chunks],
+    )
 
 
 # -- adding -------------------------------------------------------------------------------
@@ -268,7 +270,7 @@ def _remove_vectors(session: Session, counts: Counts, rows: Sequence[int]) -> Co
 
 
 def _add_vectors(
-    session: Session, counts: Counts, vectors: Sequence[tuple[int, NDArray[np.float32]]]
+    session: Session, counts: Counts, vectors: Sequence[tuple[int, Float32Array]]
 ) -> Counts:
     if not vectors:
         return counts

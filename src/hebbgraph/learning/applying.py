@@ -8,9 +8,8 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hebbgraph.arrays import Allowed, FloatArray, IntArray, places_in, sum_by, top_n
+from hebbgraph.arrays import Allowed, Float32Array, FloatArray, IntArray, places_in, sum_by, top_n
 from hebbgraph.formulas.activation import Activation
 from hebbgraph.formulas.association import (
     LEAST_TAUGHT,
@@ -49,28 +48,28 @@ class LessonEvidence(NamedTuple):
     """What lessons say about one question; arrays have shape (n,), ``evidence`` (n, 6)."""
 
     #: Chunks that were taught, and that search found or the question touches, ascending.
-    rows: NDArray[np.int64]
+    rows: IntArray
     #: Likeness to what they were cited for, of each of ``KINDS``; below 0 where rejected.
-    evidence: NDArray[np.float64]
+    evidence: FloatArray
     #: How far they are believed to answer the very question, or not to, in [-1, 1].
-    answer: NDArray[np.float64]
+    answer: FloatArray
     #: How far they were cited for any question, in [0, 1].
-    taught: NDArray[np.float64]
+    taught: FloatArray
 
 
 class Products(NamedTuple):
     """Products of a question with the sums of texts."""
 
     digests: list[str]
-    values: NDArray[np.float64]  #: shape (n, 3, 2, 2): by kind, CUES or VECTOR, DOT or SQUARE
+    values: FloatArray  #: shape (n, 3, 2, 2): by kind, CUES or VECTOR, DOT or SQUARE
 
 
 class _Sums(NamedTuple):
     """The sums of one text, without their cues."""
 
-    numbers: NDArray[np.int64]  #: of each kind of sum, 0 if there is none; shape (3,)
-    values: NDArray[np.float64]  #: as in :attr:`Products.values`, with dot products of 0
-    vectors: dict[int, NDArray[np.float64]]  #: by kind
+    numbers: IntArray  #: of each kind of sum, 0 if there is none; shape (3,)
+    values: FloatArray  #: as in :attr:`Products.values`, with dot products of 0
+    vectors: dict[int, FloatArray]  #: by kind
 
 
 def read_evidence(
@@ -78,7 +77,7 @@ def read_evidence(
     key: str,
     cues: Cues,
     path: Cues,
-    vector: NDArray[np.float32] | None,
+    vector: Float32Array | None,
     near: IntArray,
     allowed: Allowed | None,
     cache: Cache,
@@ -113,7 +112,7 @@ def products(
     session: Session,
     cues: Cues,
     path: Cues,
-    vector: NDArray[np.float32] | None,
+    vector: Float32Array | None,
     *,
     near: Iterable[int] = (),
     digests: Iterable[str] = (),
@@ -167,7 +166,7 @@ def _sums(session: Session, digests: list[str]) -> dict[str, _Sums | None]:
     return sums
 
 
-def _copies(session: Session, digests: list[str]) -> dict[str, NDArray[np.int64]]:
+def _copies(session: Session, digests: list[str]) -> dict[str, IntArray]:
     """Return the chunks of each text, in the order of their ids."""
     copies: dict[str, list[int]] = {digest: [] for digest in digests}
     sql = "SELECT digest, row FROM $chunk WHERE digest = ANY(?) ORDER BY id"
@@ -200,8 +199,8 @@ class _Edges(NamedTuple):
     """The learned edges of one cue, and their number; if there are too many, none is read."""
 
     n_sums: int
-    sums: NDArray[np.int32] = np.empty(0, np.int32)
-    weights: NDArray[np.int64] = np.empty(0, np.int64)
+    sums: IntArray = np.empty(0, np.int32)
+    weights: IntArray = np.empty(0, np.int64)
 
     def size(self) -> int:
         return 500 + self.sums.nbytes + self.weights.nbytes
@@ -223,7 +222,7 @@ def _edges(session: Session, n_sums: int, cues: list[int]) -> dict[int, _Edges]:
     return edges
 
 
-def evidence_of(values: FloatArray) -> NDArray[np.float64]:
+def evidence_of(values: FloatArray) -> FloatArray:
     """Return the kinds of likeness of a question with what texts were cited for, shape (n, 6)."""
     (dot, square), (vector_dot, vector_square) = values.transpose(2, 3, 1, 0)
     words, often = likeness(dot, square)
@@ -242,7 +241,7 @@ def greatest_likeness(evidence: FloatArray) -> float:
     return float(evidence[:, [WORDS, VECTORS]].max(initial=0.0))
 
 
-def share_taught(values: FloatArray) -> NDArray[np.float64]:
+def share_taught(values: FloatArray) -> FloatArray:
     """Return how far texts count as taught, in [0, 1]."""
     return np.minimum(np.sqrt(values[:, CITED, CUES, SQUARE]) / LEAST_TAUGHT, 1.0)
 

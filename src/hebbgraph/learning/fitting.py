@@ -12,7 +12,7 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, replace
 from itertools import chain, islice
 
 import numpy as np
@@ -60,8 +60,7 @@ _TRACE = 1e-6  # that rounding leaves of a question when it is taken out
 def read_trust(session: Session) -> Trust:
     """Return the fitted numbers, or the prior's."""
     fitted = read_json(session, "trust") or {"vectors": _prior(session)}
-    names = [field.name for field in fields(Trust)]
-    return Trust(**{name: fitted[name] for name in names if name in fitted})
+    return Trust(**{name: value for name, value in fitted.items() if name != "n"})
 
 
 def _prior(session: Session) -> float:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from itertools import combinations
+from itertools import combinations, permutations
 
 import networkx as nx
-import numpy as np
 
 from hebbgraph.errors import NotFoundError
 from hebbgraph.learning.folding import PATH
@@ -114,9 +113,10 @@ def _learned(
         if wanted is not None and row not in wanted:
             continue
         tags = [tag for tag in unpack_tags(held)[0].tolist() if tag in number_of]
-        weight_of = dict(zip(*map(np.ndarray.tolist, Cues.unpack(cues)), strict=True))
-        for tag in tags:
+        keys, weights = Cues.unpack(cues)
+        weight_of = dict(zip(keys.tolist(), weights.tolist(), strict=True))
+        for tag, other in permutations(tags, 2):
             if weight := weight_of.get(number_of[tag]):
-                for pair in (frozenset((tag, other)) for other in tags if other != tag):
-                    learned[pair] = learned.get(pair, 0) + weight
+                pair = frozenset((tag, other))
+                learned[pair] = learned.get(pair, 0) + weight
     return learned

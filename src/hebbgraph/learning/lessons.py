@@ -14,8 +14,8 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hebbgraph.arrays import Float32Array, IntArray
 from hebbgraph.formulas.votes import Belief, Statement, beliefs
 from hebbgraph.store.database import Session
 
@@ -28,8 +28,8 @@ _TAG = 0.3
 class Cues(NamedTuple):
     """A question as a vector of unit length over its cues; both arrays have shape (n,)."""
 
-    keys: NDArray[np.int64]
-    weights: NDArray[np.int64]
+    keys: IntArray
+    weights: IntArray
 
     def pack(self) -> bytes:
         return self.keys.astype("<i8").tobytes() + self.weights.astype("<i8").tobytes()
@@ -53,7 +53,7 @@ class LessonRow(NamedTuple):
     body: dict[str, Any]
     cues: Cues  #: of its question
     path: Cues  #: the tags over which activation spread
-    vector: NDArray[np.float32] | None
+    vector: Float32Array | None
 
     def texts(self) -> set[str]:
         """Return the digests of the texts that the lesson names."""
@@ -108,15 +108,15 @@ def _unit(squares: Mapping[int, float]) -> Cues:
     return Cues(keys, np.rint(weights / length / UNIT).astype(np.int64))
 
 
-_COLUMNS = "seq, id, question_key, actor, created, body, cues, path, vector"
-
-
 def insert_lesson(session: Session, lesson: LessonRow) -> None:
     """Store a lesson; its number is given by the database."""
     session.run(
         "INSERT INTO $lesson(id, question_key, actor, created, recall, body, cues, path, "
         "vector) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        *lesson[1:5],
+        lesson.id,
+        lesson.question_key,
+        lesson.actor,
+        lesson.created,
         lesson.body["recall"],
         json.dumps(lesson.body, ensure_ascii=False),
         lesson.cues.pack(),
@@ -128,8 +128,7 @@ def insert_lesson(session: Session, lesson: LessonRow) -> None:
 def lessons_on(session: Session, keys: Iterable[str]) -> dict[str, list[LessonRow]]:
     """Return the lessons on each question key, from the first to the last, imported or not."""
     found: dict[str, list[LessonRow]] = {}
-    sql = f"SELECT {_COLUMNS} FROM $lesson WHERE question_key = ANY(?) ORDER BY created, seq"
-    for lesson in map(read_lesson, session.rows(sql, list(keys))):
+    for lesson in _lessons_where(session, "question_key = ANY(?)", list(keys)):
         found.setdefault(lesson.question_key, []).append(lesson)
     return found
 
@@ -155,17 +154,22 @@ def living(session: Session, named: Iterable[Set[str]]) -> set[str]:
     return {digest for (digest,) in session.rows(sql, sorted(set().union(*named)))}
 
 
-def read_lesson(row: tuple[Any, ...]) -> LessonRow:
-    """Return a row of the table as a lesson."""
-    *known, body, cues, path, vector = row
-    data = None if vector is None else np.frombuffer(vector, "<f4")
-    return LessonRow._make((*known, json.loads(body), Cues.unpack(cues), Cues.unpack(path), data))
+def _lessons_where(session: Session, condition: str, *values: Any) -> list[LessonRow]:
+    """Return the lessons for which a condition holds, from the first to the last."""
+    sql = f"SELECT {', '.join(LessonRow._fields)} FROM $lesson WHERE {condition} "
+    sql += "ORDER BY created, seq"
+    lessons = []
+    for seq, id_, key, actor, created, body, *cues, data in session.rows(sql, *values):
+        question, path = map(Cues.unpack, cues)
+        vector = None if data is None else np.frombuffer(data, "<f4")
+        about = json.loads(body)
+        lessons.append(LessonRow(seq, id_, key, actor, created, about, question, path, vector))
+    return lessons
 
 
 def lessons_of(session: Session, ids: list[str]) -> list[LessonRow]:
     """Return lessons by id, in the order of the ids."""
-    sql = f"SELECT {_COLUMNS} FROM $lesson WHERE id = ANY(?)"
-    found = {row[1]: read_lesson(row) for row in session.rows(sql, ids)}
+    found = {lesson.id: lesson for lesson in _lessons_where(session, "id = ANY(?)", ids)}
     return [found[id_] for id_ in ids]
 
 
@@ -180,13 +184,10 @@ def chosen_lessons(session: Session, chosen: Mapping[str, Any]) -> list[LessonRo
         "until": "created < ?",
     }
     wanted = [name for name in conditions if chosen.get(name) is not None]
-    where = " AND ".join(["1 = 1", *(conditions[name] for name in wanted)])
-    sql = f"SELECT {_COLUMNS} FROM $lesson WHERE {where} ORDER BY seq"
+    condition = " AND ".join(["1 = 1", *(conditions[name] for name in wanted)])
     chunk = chosen.get("chunk")
     values = {**chosen, "chunk": f"{json.dumps(chunk, ensure_ascii=False)}: "}
-    rows = map(read_lesson, session.rows(sql, *(values[name] for name in wanted)))
-    return [
-        row
-        for row in rows
-        if chunk is None or chunk in row.body["cited"] or chunk in row.body["rejected"]
-    ]
+    lessons = _lessons_where(session, condition, *(values[name] for name in wanted))
+    if chunk is None:
+        return lessons
+    return [row for row in lessons if chunk in row.body["cited"] or chunk in row.body["rejected"]]

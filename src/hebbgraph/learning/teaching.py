@@ -135,16 +135,16 @@ def _why_not(row: LessonRow, beside: Sequence[LessonRow], live: set[str], quorum
     if row.texts().isdisjoint(live):
         return "its chunks were deleted or edited; it rests until the same text is back"
     later = beside[[each.seq for each in beside].index(row.seq) + 1 :]
-    said = [new.statement()[1:3] for new in later if new.actor == row.actor]
-    if row.actor is not None and any(new != row.statement()[1:3] for new in said):
+    claims = [each.statement().claim for each in later if each.actor == row.actor]
+    claim = row.statement().claim
+    if row.actor is not None and any(said != claim for said in claims):
         return "the actor has since said something else about this question"
-    beliefs = believed(beside, quorum)
-    cited, rejected = (set(row.body[name].values()) for name in ("cited", "rejected"))
-    most = max(
-        [beliefs[digest].cited for digest in cited if digest in beliefs]
-        + [beliefs[digest].rejected for digest in rejected if digest in beliefs]
-    )
-    if most >= _BELIEVED:
+    beliefs, (cited, rejected) = believed(beside, quorum), claim
+    if any(
+        (digest in cited and belief.cited >= _BELIEVED)
+        or (digest in rejected and belief.rejected >= _BELIEVED)
+        for digest, belief in beliefs.items()
+    ):
         return ""
     if len({each.actor for each in beside}) < quorum:
         return f"fewer than {quorum} actors say so"

@@ -50,10 +50,6 @@ def direct_evidence(
 ) -> Evidence:
     """Return the direct evidence of the chunks that take part; vectors have some share of it."""
     rows, bm25 = question.search.best(CANDIDATES, allowed)
-    n_chunks = snapshot.n_chunks
-    best = float(bm25.max(initial=0.0))
-    asked = {word: (question.words[word], df) for word, df in question.frequencies.items()}
-    covered = coverage(asked.values(), n_chunks, best)
     near: float | None = None
     if question.seeds is not None:
         seeds = np.fromiter(question.seeds, np.int64)
@@ -61,7 +57,7 @@ def direct_evidence(
         if allowed is not None:
             keep = allowed(seeds)
             seeds, scores = seeds[keep], scores[keep]
-        evidence = fuse(rows, bm25, seeds, scores, n_chunks=n_chunks, share=share)
+        evidence = fuse(rows, bm25, seeds, scores, n_chunks=snapshot.n_chunks, share=share)
     elif vectors is not None and question.vector is not None:
         vector, mean = question.vector, snapshot.counts.mean_vector
         if len(mean) != len(vector):
@@ -75,61 +71,68 @@ def direct_evidence(
         evidence = fuse(rows, bm25, nearest, cosines, similarity=similarity, share=share)
     else:
         evidence = fuse(rows, bm25)
-    words = RareWords(question, n_chunks)
-    codes = list(filter(is_code, asked))
-    # A long chunk ranks lower, but may hold all; and who writes E4305 asks for it above all.
-    for enough, needed in ((HELD_ONCE, rarest(asked, n_chunks)), (CODE_HELD, codes)):
-        if covered < enough and words.held_by_one(needed, rows):
-            covered = enough
-    # The parts of a date, or the rest of a question, say little without the number they belong to.
-    literal = [word for word in asked if is_code(word) or (len(word) > 4 and word.isdecimal())]
-    if not all(asked[word][1] for word in literal):
-        covered *= NUMBER_LACKS
+    words = RareWords(question, snapshot.n_chunks)
     if evidence.dense is not None:  # vectors hardly tell "10x30" from "10x40"
-        with_digit = [word for word in asked if len(word) > 4 and re.search("[0-9]", word)]
-        evidence = evidence.upheld(words.holders([*codes, *with_digit]))
-    sure = confidence(covered, near)
+        evidence = evidence.upheld(words.with_number())
+    best = float(bm25.max(initial=0.0))
+    sure = confidence(words.covered(best, rows), near)
     return replace(
         evidence,
         confidence=min(sure, SAYS_NOTHING) if question.says_nothing else sure,
-        share_held=share_held(asked.values(), n_chunks, best),
+        share_held=share_held(words.asked.values(), snapshot.n_chunks, best),
         words=words,
         sentences=partial(link_sentences, snapshot, words, language),
     )
 
 
 class RareWords:
-    """Which chunks hold which rare words of a question."""
+    """Which chunks hold which words of a question; ``asked`` are their weights and df."""
 
     def __init__(self, question: Question, n_chunks: int) -> None:
-        self._question = question
+        self._holders_of = question.search.holders
         self._n_chunks = n_chunks
-        self._frequencies = {word: n for word, n in question.frequencies.items() if n}
+        self.asked = {word: (question.words[word], n) for word, n in question.frequencies.items()}
 
-    def holders(self, codes: Sequence[str]) -> IntArray:
-        """Return the chunks, ascending, with a code that hardly any other chunk holds."""
-        found = [
-            self._question.search.holders(word)
-            for word in codes
-            if 0 < self._frequencies.get(word, 0) <= MOST_WITH_CODE
-        ]
-        return np.unique(np.concatenate(found)) if found else np.empty(0, np.int64)
+    def covered(self, best: float, chunks: IntArray) -> float:
+        """Return how far the best of these chunks covers the question; ``best`` is its BM25."""
+        covered = coverage(self.asked.values(), self._n_chunks, best)
+        # A long chunk ranks lower, but may hold all.
+        if covered < HELD_ONCE and self._are_in_one(rarest(self.asked, self._n_chunks), chunks):
+            covered = HELD_ONCE
+        # Who writes E4305 asks for it above all.
+        if covered < CODE_HELD and self._are_in_one(list(filter(is_code, self.asked)), chunks):
+            covered = CODE_HELD
+        # The parts of a date, or the rest of a question, say little without its number.
+        for word, (_, df) in self.asked.items():
+            if df == 0 and (is_code(word) or (len(word) > 4 and word.isdecimal())):
+                return covered * NUMBER_LACKS
+        return covered
 
-    def held_by_one(self, words: Sequence[str], chunks: IntArray) -> bool:
+    def _are_in_one(self, words: Sequence[str], chunks: IntArray) -> bool:
         """Return whether one of these chunks holds all these words, of which none is frequent."""
-        df = [self._frequencies.get(word, 0) for word in words]
-        if not df or not all(0 < n <= CANDIDATES for n in df):
+        if not words or not all(0 < self.asked[word][1] <= CANDIDATES for word in words):
             return False
         for word in words:
-            chunks = chunks[is_in_sorted(chunks, self._question.search.holders(word))]
+            chunks = chunks[is_in_sorted(chunks, self._holders_of(word))]
         return bool(len(chunks))
+
+    def with_number(self) -> IntArray:
+        """Return the chunks, ascending, with a code or number that hardly any other chunk holds."""
+        found = [
+            self._holders_of(word)
+            for word, (_, df) in self.asked.items()
+            if 0 < df <= MOST_WITH_CODE
+            and (is_code(word) or (len(word) > 4 and re.search("[0-9]", word)))
+        ]
+        return np.unique(np.concatenate(found)) if found else np.empty(0, np.int64)
 
     @cached_property
     def shares(self) -> dict[str, float]:
         """The share of each word in the question, by rarity; those of known words add up to 1."""
         weights = {
-            word: self._question.words[word] * math.log1p(self._n_chunks / n)
-            for word, n in self._frequencies.items()
+            word: weight * math.log1p(self._n_chunks / df)
+            for word, (weight, df) in self.asked.items()
+            if df
         }
         total = sum(weights.values())
         return {word: weight / total for word, weight in weights.items()}
@@ -137,13 +140,8 @@ class RareWords:
     @cached_property
     def _holders(self) -> list[tuple[float, IntArray]]:
         """Share and chunks, ascending, of each rare word; the shares add up to at most 1."""
-        df = self._frequencies
-        few = sorted(df, key=lambda word: (df[word], word))[:_WORDS]
-        return [
-            (self.shares[word], self._question.search.holders(word))
-            for word in few
-            if df[word] <= CANDIDATES
-        ]
+        few = sorted((df, word) for word, (_, df) in self.asked.items() if df)[:_WORDS]
+        return [(self.shares[word], self._holders_of(word)) for df, word in few if df <= CANDIDATES]
 
     def __call__(self, chunks: IntArray) -> FloatArray:
         """Return the weight of each word that each chunk holds, shape (n, n_words)."""
@@ -173,9 +171,10 @@ def link_sentences(
     names = {tag: _terms_of_name(key, language) for tag, key in snapshot.keys(places).items()}
     rows = sorted({row for row, tag in links if names.get(tag)})
     sql = "SELECT row, text FROM $chunk WHERE row = ANY(?)"
-    texts = snapshot.session.rows(sql, rows) if rows else []
-    parts = ((row, map(tokenize, _END.split(text[:_READ]))) for row, text in texts)
-    sentences = {row: [frozenset(lexical_terms(p, language)) for p in some] for row, some in parts}
+    sentences: dict[int, list[frozenset[str]]] = {}
+    for row, text in snapshot.session.rows(sql, rows) if rows else ():
+        parts = map(tokenize, _END.split(text[:_READ]))
+        sentences[row] = [frozenset(lexical_terms(part, language)) for part in parts]
     held: dict[tuple[int, int], float] = {}
     for row, tag in dict.fromkeys(links):
         terms = _sentence_with(names.get(tag, frozenset()), sentences.get(row, ()))

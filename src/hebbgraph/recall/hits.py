@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import chain, islice
+from itertools import islice
 
 import numpy as np
 
@@ -107,12 +107,15 @@ def spelled(request: Request) -> dict[str, str]:
     """Return the words of the question, each as it was typed."""
     language, text = request.settings.language, request.question.text
     typed = {fold(word): word for word in re.findall(r"\w+", text.lower())}
-    spellings = ((whole, *parts) for whole, parts, _ in compounds(text))
-    spelled: dict[str, str] = {}
-    for token in chain(tokenize(text), *spellings):
-        for word in lexical_terms([token], language)[: 1 if token.isascii() else None]:
-            spelled.setdefault(word, typed.get(token, token))
-    return {word: spelled.get(word, word) for word in request.question.words}
+    tokens = tokenize(text)
+    for whole, parts, _ in compounds(text):
+        tokens += (whole, *parts)
+    spelling: dict[str, str] = {}
+    for token in tokens:
+        words = lexical_terms([token], language)
+        for word in words[:1] if token.isascii() else words:
+            spelling.setdefault(word, typed.get(token, token))
+    return {word: spelling.get(word, word) for word in request.question.words}
 
 
 def _steps(

@@ -17,7 +17,6 @@ from dataclasses import replace
 from itertools import chain
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hebbgraph.arrays import DECIMALS, IntArray, places_in
 from hebbgraph.formulas.activation import Activation
@@ -45,7 +44,7 @@ def show_named(activation: Activation, snapshot: Snapshot, question: Question) -
     named = _best_titled(activation, snapshot, {cue.id: cue.key for cue in titles[:_MOST]})
     if not named:
         return activation
-    scores: NDArray[np.float64] = activation.scores.astype(np.float64).round(DECIMALS)
+    scores = activation.scores.astype(np.float64).round(DECIMALS)
     n_first = len(named) if question.subject in named.values() else max(_FIRST, len(named))
     order = first_by_id(snapshot, activation.chunks, scores, n_first + len(named))
     others = [position for position in order.tolist() if position not in named]
@@ -109,13 +108,12 @@ def _is_part(part: str, whole: str) -> bool:
 
 def _with_scores(activation: Activation, raised: dict[int, float]) -> Activation:
     """Set scores; the increase counts as arrived over the graph. All shrink if any exceeds 1."""
-    at: IntArray = np.array(list(raised), np.int64)
     most = max(1.0, *raised.values())
     scores, arrived = activation.scores / most, activation.arrived / most
-    free = np.flatnonzero(arrived[at] < 1.0)
-    at = at[free]
-    direct = (scores[at] - arrived[at]) / (1.0 - arrived[at])
-    scores[at] = np.array(list(raised.values()))[free] / most
-    open_ = np.flatnonzero(direct < 1.0)
-    arrived[at[open_]] = (scores[at[open_]] - direct[open_]) / (1.0 - direct[open_])
+    for at, score in raised.items():
+        if arrived[at] < 1.0:
+            direct = (scores[at] - arrived[at]) / (1.0 - arrived[at])
+            scores[at] = score / most
+            if direct < 1.0:
+                arrived[at] = (scores[at] - direct) / (1.0 - direct)
     return replace(activation, scores=scores, arrived=arrived)

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hebbgraph.arrays import Float32Array
 from hebbgraph.embedders import agreed_model, embed_question, unit_vector
 from hebbgraph.errors import (
     ConnectionLostError,
@@ -56,8 +56,8 @@ class _Options:
     depth: int  #: hits from which steps choose them
     filter: Mapping[str, Any] | None
     passes: Callable[[Chunk], bool] | None  #: cuts hits
-    seeds: dict[str, float] | None  #: scores above 0, by id
-    vector: NDArray[np.float32] | None  #: of unit length
+    seeds: dict[str, float] | None  #: scores from -1 to 1, by id
+    vector: Float32Array | None  #: of unit length
     strategy: Strategy
     steps: Sequence[RankStep]
     min_score: float | None
@@ -150,12 +150,12 @@ class RecallVerbs:
         tags = self._tags_in(text, notes)
         with self._database.read() as session:
             n_ranked = options.depth if options.passes is None else MAX_K
-            request, fields = self._request(
+            request = self._request(
                 session, text, n_ranked, options.filter, vector=unit, seeds=seeds, tags=tags
             )
             ranking = self._ranked(request, options)
             hits = make_hits(request, ranking, options.min_score)
-            notes += self._notes(request, ranking, fields, hits)
+            notes += self._notes(request, ranking, options, hits)
         asked, snapshot = request.question, request.snapshot
         recall = Recall.model_construct(
             id=options.id,
@@ -201,9 +201,7 @@ class RecallVerbs:
             if row is None:
                 raise NotFoundError(f"the index holds no chunk {chunk_id!r}")
             tags = [cue.tag for cue in recall.cues]  # a tagger may have named some of them
-            request, _ = self._request(
-                session, recall.question, MAX_K, where, vector=unit, tags=tags
-            )
+            request = self._request(session, recall.question, MAX_K, where, vector=unit, tags=tags)
             ranking = cut(request, ranker.rank(request), MAX_K)
             at = np.flatnonzero(ranking.rows == row)
             rank = int(at[0]) + 1 if len(at) else 0
@@ -262,13 +260,13 @@ class RecallVerbs:
         n_ranked: int,
         where: Mapping[str, Any] | None,
         *,
-        vector: NDArray[np.float32] | None,
+        vector: Float32Array | None,
         seeds: dict[str, float] | None = None,
         tags: list[str],
-    ) -> tuple[Request, list[str]]:
-        """Return a question to one state of the index, and the fields of the filter."""
+    ) -> Request:
+        """Return a question to one state of the index."""
         snapshot = Snapshot(session, self._caches, self.settings.stop_tags)
-        passing, fields = snapshot.passing(where)
+        passing, _ = snapshot.passing(where)
         rows = rows_of(session, seeds) if seeds else {}
         by_row = None if seeds is None else {row: seeds[id_] for id_, row in rows.items()}
         language = self.settings.language
@@ -277,10 +275,10 @@ class RecallVerbs:
         if vector is not None:
             agreed_model(read_json(session, "embedder"), self.embedder)
             search = self._vectors.search(session)
-        return Request(snapshot, asked, self.settings, n_ranked, passing, search), fields
+        return Request(snapshot, asked, self.settings, n_ranked, passing, search)
 
     def _notes(
-        self, request: Request, ranking: Ranking, fields: list[str], hits: Sequence[Hit]
+        self, request: Request, ranking: Ranking, options: _Options, hits: Sequence[Hit]
     ) -> list[str]:
         session, notes = request.snapshot.session, list(ranking.notes)
         question = request.question
@@ -295,6 +293,7 @@ class RecallVerbs:
         unsure = ranking.confidence is not None and ranking.confidence < NOTHING_KNOWN
         if allowed is not None and not allowed.count(request.snapshot.n_chunks):
             notes.append(_NONE_PASSES)
+            _, fields = request.snapshot.passing(options.filter)
             notes += (f"no chunk has a field {f!r}" for f in fields if not exists(session, f))
         elif unsure and not any(hit.score > hit.untaught + 1e-6 for hit in hits[:1]):  # learned
             notes.append(_TOO_SHORT if question.says_nothing else _NOTHING)
@@ -324,7 +323,7 @@ def _check_options(
 
 
 def _checked_seeds(seeds: Iterable[tuple[str, float]]) -> dict[str, float]:
-    """Return scores by id, shifted to be positive."""
+    """Return scores by id, from -1 to 1; only their order and distances count."""
     try:
         pairs = list(seeds.items() if isinstance(seeds, Mapping) else seeds)
         scores = {str(id_): float(score) for id_, score in pairs}
@@ -335,8 +334,4 @@ def _checked_seeds(seeds: Iterable[tuple[str, float]]) -> dict[str, float]:
     if not all(abs(score) < 1e100 for score in scores.values()):
         raise ParameterError("the score of a seed is NaN, infinite, or as large")
     largest = max(map(abs, scores.values()), default=0.0) or 1.0
-    scores = {id_: score / largest for id_, score in scores.items()}  # so that nothing overflows
-    low, high = min(scores.values(), default=0.0), max(scores.values(), default=0.0)
-    # Scores may be negated distances; the lowest one must stay above 0.
-    shift = 0.1 * ((high - low) or 1.0) - low if low < 0 else 0.0
-    return {id_: score + shift for id_, score in scores.items()}
+    return {id_: score / largest for id_, score in scores.items()}  # so that nothing overflows

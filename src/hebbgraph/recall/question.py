@@ -7,9 +7,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
+from hebbgraph.arrays import Float32Array
 from hebbgraph.recall.snapshot import Snapshot
 from hebbgraph.recall.words import WordSearch
 from hebbgraph.records import Cue
@@ -61,7 +59,7 @@ class Question:
     cues: list[Term]
     trust: dict[int, float]
     frequencies: dict[str, int]
-    vector: NDArray[np.float32] | None
+    vector: Float32Array | None
     seeds: dict[int, float] | None
     subject: str
     slips: Mapping[str, str]
@@ -91,26 +89,27 @@ def read_question(
     text: str,
     language: str,
     *,
-    vector: NDArray[np.float32] | None = None,
+    vector: Float32Array | None = None,
     seeds: dict[int, float] | None = None,
     tags: Iterable[str] = (),
 ) -> Question:
     """Return the words and cues of a question; ``tags`` are what a tagger names in it."""
     tokens = tokenize(text)
+    terms = lexical_terms(tokens, language)
     words = query_terms(text, language)
     forms = _forms(snapshot, words, tokens, text, language)
     search = WordSearch(snapshot, words, forms)
-    if slips := _slips(snapshot, search, lexical_terms(tokens, language)):
+    if slips := _slips(snapshot, search, terms):
         forms |= {word: {(near, near)} for word, near in slips.items()}
         search = WordSearch(snapshot, words, forms)
     if not (text.isascii() or is_syllabic(text)):
-        words = _known_pairs(lexical_terms(tokens, language), search)
-    if words is not search.weights:
+        words = _known_pairs(terms, search)
         search = WordSearch(snapshot, words, forms)
     frequencies = {word: search.frequency(word) for word in words}
     weigh_compounds(words, frequencies, text, language)
-    for code in filter(is_code, words):
-        words[code] *= 2 if 0 < frequencies[code] <= MOST_WITH_CODE else 1
+    for word, df in frequencies.items():
+        if is_code(word) and 0 < df <= MOST_WITH_CODE:
+            words[word] *= 2
     search.weights = words
     cues = _cues(snapshot, tokens)
     search.also = [cue.id for cue in cues if cue.is_known]
@@ -129,16 +128,13 @@ def _cues(snapshot: Snapshot, tokens: Sequence[str]) -> list[Term]:
     longest = snapshot.longest(dict.fromkeys(tokens))
     terms = snapshot.find(TermKind.TAG, set(possible_phrases(tokens, longest)))
     text = " ".join(tokens)
-    known = Phrases({key: term for key, term in terms.items() if term.is_known}).spans_in(text)
-    found = [term for *_, term in known]
-    if given := {key: term for key, term in terms.items() if term.given}:
-        found += (
-            term
-            for start, stop, term in Phrases(given).spans_in(text)
-            if not any(first <= start and stop <= last for first, last, _ in known)
-        )
-    distinct = dict.fromkeys(found)
-    return [term for term in distinct if (term.titles if snapshot.is_incidental(term) else term.df)]
+    spans = Phrases({key: term for key, term in terms.items() if term.is_known}).spans_in(text)
+    cues = dict.fromkeys(term for *_, term in spans)
+    given = {key: term for key, term in terms.items() if term.given}
+    for start, stop, term in Phrases(given).spans_in(text) if given else ():
+        if not any(first <= start and stop <= last for first, last, _ in spans):
+            cues[term] = None
+    return [cue for cue in cues if snapshot.n_holders(cue)]
 
 
 def _trust(
@@ -168,26 +164,35 @@ def _forms(
     snapshot: Snapshot, words: Iterable[str], tokens: list[str], text: str, language: str
 ) -> dict[str, set[tuple[str, str]]]:
     """Return other terms of the words: with written umlauts, and in the languages of the index."""
-    spellings = [tokens]
-    if (joined := " ".join(tokens)) != (other := _UMLAUT.sub(r"\1", joined)):
-        spellings.append(other.split(" "))
+    spellings = [tokens, _UMLAUT.sub(r"\1", " ".join(tokens)).split()]
     if not text.isascii():
         spellings.append(tokenize(text.lower().translate(_WRITTEN)))
-    own: set[str] = set()
-    if language == AUTO and (spoken := languages_of(tokens, text)) != ["english"]:
-        labels = snapshot.find(TermKind.WORD, [*map(label, STEMMED), *words])  # with one statement
-        df = {name: labels[label(name)].df for name in STEMMED if label(name) in labels}
-        enough = {name for name, n in df.items() if n * _FEW >= snapshot.n_chunks}
-        own = df.keys() & set(spoken) or enough
+    languages = _stemmed_languages(snapshot, words, tokens, text) if language == AUTO else set()
     forms: dict[str, set[tuple[str, str]]] = {}
     terms = lexical_terms(tokens, language)
     for spelt in spellings:
-        for name in (language, *own):
+        for term, other in zip(terms, lexical_terms(spelt, language), strict=False):
+            if other != term:
+                forms.setdefault(term, set()).add((other, other))
+        for name in languages:
+            stop_words = STOP_WORDS.get(name, ())
             for term, other in zip(terms, lexical_terms(spelt, name), strict=False):
-                if other != term and (name == language or other not in STOP_WORDS.get(name, ())):
-                    where = other if name == language else label(name)
-                    forms.setdefault(term, set()).add((other, where))
+                if other != term and other not in stop_words:
+                    forms.setdefault(term, set()).add((other, label(name)))
     return forms
+
+
+def _stemmed_languages(
+    snapshot: Snapshot, words: Iterable[str], tokens: list[str], text: str
+) -> set[str]:
+    """Return the languages of the index, besides English, that a question may be asked in."""
+    spoken = languages_of(tokens, text)
+    if spoken == ["english"]:
+        return set()
+    labels = snapshot.find(TermKind.WORD, [*map(label, STEMMED), *words])  # with one statement
+    df = {name: labels[label(name)].df for name in STEMMED if label(name) in labels}
+    enough = {name for name, n in df.items() if n * _FEW >= snapshot.n_chunks}
+    return df.keys() & set(spoken) or enough
 
 
 def _slips(snapshot: Snapshot, search: WordSearch, terms: Iterable[str]) -> dict[str, str]:
@@ -195,10 +200,12 @@ def _slips(snapshot: Snapshot, search: WordSearch, terms: Iterable[str]) -> dict
 
     def read(words: list[str]) -> dict[str, str]:
         near = {word: one_slip_away(word) for word in words}
-        found = find_terms(snapshot.session, TermKind.WORD, list(set().union(*near.values())))
+        found = find_terms(snapshot.session, TermKind.WORD, set().union(*near.values()))
         df = {key: term.df for key, term in found.items() if term.df}
-        ranked = {word: sorted((df[k], k) for k in keys & df.keys()) for word, keys in near.items()}
-        return {word: keys[-1][1] if keys else "" for word, keys in ranked.items()}
+        return {
+            word: max(keys & df.keys(), key=lambda key: (df[key], key), default="")
+            for word, keys in near.items()
+        }
 
     unknown = [
         word
@@ -238,9 +245,10 @@ def weigh_compounds(
         wholes = lexical_terms([whole], language)
         if any(frequencies.get(word) for word in wholes):
             said = set(lexical_terms(list(parts), language))
-            weight = _BESIDE if said <= own else LIGHT
-            for word in (said.union(wholes) if said <= own else said - own) & words.keys():
-                words[word] = min(words[word], weight)
+            has_all = said <= own
+            lighter = said.union(wholes) if has_all else said - own
+            for word in lighter & words.keys():
+                words[word] = min(words[word], _BESIDE if has_all else LIGHT)
         elif whole not in tokens or whole.isalpha():
             for word in wholes:
                 words.pop(word, None)

@@ -9,10 +9,9 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Mapping
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hebbgraph.arrays import BoolArray, FloatArray, IntArray
 from hebbgraph.errors import DamagedIndexError
@@ -29,16 +28,6 @@ from hebbgraph.text.tokens import phrase_key
 #: A phrase in more than one of this many chunks is too common to tell them apart, in a corpus of
 #: more than _COMMON_SHARE * _COMMON_MIN chunks.
 _COMMON_SHARE, _COMMON_MIN = 4, 20
-_NO_ROWS = np.empty(0, np.int64)
-
-
-class _Row(NamedTuple):
-    """The tags of one chunk, shape (n,); ``is_tag`` is False for incidental phrases."""
-
-    tags: NDArray[np.int64]
-    is_title: BoolArray
-    df: NDArray[np.int64]
-    is_tag: BoolArray
 
 
 class Snapshot:
@@ -111,6 +100,10 @@ class Snapshot:
         is_common = term.support < term.df or term.df > self._common
         return term.kind == TermKind.TAG and term.given == 0 and is_common
 
+    def n_holders(self, term: Term) -> int:
+        """Return the number of chunks that a tag counts for."""
+        return term.titles if self.is_incidental(term) else term.df
+
     def _info(self, tags: IntArray) -> list[tuple[Term, bool]]:
         """Return tags, and whether each is incidental."""
         listed = tags.tolist()
@@ -135,40 +128,32 @@ class Snapshot:
         self, chunks: IntArray
     ) -> tuple[IntArray, IntArray, BoolArray, IntArray, BoolArray]:
         listed = chunks.tolist()
-        if not listed:
-            nothing = np.zeros(0, np.bool_)
-            return _NO_ROWS, _NO_ROWS, nothing, _NO_ROWS, nothing
         known = self.cache.known("rows", listed, self._load_rows, 1200)
-        rows = [known[row] for row in listed]
-        owner = np.repeat(np.arange(len(rows)), [len(row.tags) for row in rows])
-        tags, is_title, df, is_tag = (np.concatenate(c) for c in zip(*rows, strict=True))
-        return owner, tags, is_title, df, is_tag
+        rows = [known[row] for row in listed] or [np.empty((4, 0), np.int64)]
+        owner = np.repeat(np.arange(len(rows)), [row.shape[1] for row in rows])
+        tags, is_title, df, is_tag = np.concatenate(rows, axis=1)
+        return owner, tags, is_title.astype(np.bool_), df, is_tag.astype(np.bool_)
 
-    def _load_rows(self, chunks: list[int]) -> dict[int, _Row]:
-        """Read the forward lists of chunks, and what is known of their tags."""
+    def _load_rows(self, chunks: list[int]) -> dict[int, IntArray]:
+        """Read what each chunk mentions: :meth:`mentions_of` without owners, shape (4, n)."""
         lists = dict.fromkeys(chunks, unpack_tags(b""))
         sql = "SELECT row, tags FROM $held WHERE row = ANY(?)"
         lists.update((row, unpack_tags(data)) for row, data in self.session.rows(sql, chunks))
         tags, roles = (np.concatenate(column) for column in zip(*lists.values(), strict=True))
-        table = [(t.df if t.kind == TermKind.TAG else 0, plain) for t, plain in self._info(tags)]
+        info = self._info(tags)
+        df = np.array([term.df if term.kind == TermKind.TAG else 0 for term, _ in info], np.int64)
+        is_incidental = np.array([is_incidental for _, is_incidental in info], np.bool_)
         is_title = roles == int(Role.TITLE)
-        df, incidental = np.array(table, np.int64).reshape(-1, 2).T.copy()
-        ids, is_tag = tags.astype(np.int64), is_title | (incidental == 0)
-        found, stop = {}, 0
-        for row, (held, _) in lists.items():
-            part = slice(stop, stop + len(held))
-            found[row] = _Row(ids[part], is_title[part], df[part], is_tag[part])
-            stop = part.stop
-        return found
+        table = np.stack((tags.astype(np.int64), is_title, df, is_title | ~is_incidental))
+        ends = np.cumsum([len(held) for held, _ in lists.values()])
+        return dict(zip(lists, np.split(table, ends[:-1], axis=1), strict=True))
 
     def chunks_of(self, tags: IntArray) -> tuple[IntArray, IntArray, BoolArray]:
         listed = tags.tolist()
-        if not listed:
-            return _NO_ROWS, _NO_ROWS, np.zeros(0, np.bool_)
         known = self.cache.known(
             "holders", listed, self._load_holders, lambda held: 400 + 9 * len(held[0])
         )
-        lists = [known[tag] for tag in listed]
+        lists = [known[tag] for tag in listed] or [(np.empty(0, np.int64), np.empty(0, np.bool_))]
         owner = np.repeat(np.arange(len(lists)), [len(rows) for rows, _ in lists])
         chunks, is_title = (np.concatenate(column) for column in zip(*lists, strict=True))
         return owner, chunks, is_title
@@ -184,9 +169,7 @@ class Snapshot:
         return found
 
     def df(self, tags: IntArray) -> IntArray:
-        infos = self._info(tags)
-        counts = (term.titles if is_incidental else term.df for term, is_incidental in infos)
-        return np.fromiter(counts, np.int64)
+        return np.array([self.n_holders(term) for term, _ in self._info(tags)], np.int64)
 
     def keyphraseness(self, tags: IntArray) -> FloatArray:
         return np.array([term.keyphraseness for term, _ in self._info(tags)])

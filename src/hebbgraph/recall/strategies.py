@@ -20,7 +20,7 @@ from hebbgraph.formulas.activation import Activation, spread
 from hebbgraph.formulas.confidence import NOTHING_KNOWN
 from hebbgraph.formulas.evidence import Evidence
 from hebbgraph.formulas.fitting import Trust
-from hebbgraph.formulas.paths import Path, PathNode
+from hebbgraph.formulas.paths import CREDIT, Path, PathNode
 from hebbgraph.formulas.spreading_step import SpreadingParameters
 from hebbgraph.learning.applying import apply_lessons, read_evidence
 from hebbgraph.learning.fitting import read_trust
@@ -43,7 +43,7 @@ _ACTIVE = 24
 NO_CUE = "no tag of the index is named in the question; paths start from what search finds"
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Request:
     """A question to one state of the index.
 
@@ -73,8 +73,8 @@ class Request:
     def evidence(self) -> Evidence:
         """Direct evidence by row; the searches run on first use."""
         # cached_property would let one recall of a process wait for another, in Python 3.11.
-        if (found := self.searched) is None:
-            found = direct_evidence(
+        if self.searched is None:
+            self.searched = direct_evidence(
                 self.snapshot,
                 self.question,
                 share=self.shares[0],
@@ -82,8 +82,7 @@ class Request:
                 allowed=self.allowed,
                 language=self.settings.language,
             )
-            object.__setattr__(self, "searched", found)
-        return found
+        return self.searched
 
     @property
     def trust(self) -> Trust:
@@ -96,7 +95,8 @@ class Request:
         """The share of vectors in direct evidence, and the weight of the graph."""
         trust, chosen = self.trust, self.settings
         vectors = trust.vectors if chosen.vectors is None else chosen.vectors
-        return vectors, trust.graph if chosen.graph is None else chosen.graph
+        graph = trust.graph if chosen.graph is None else chosen.graph
+        return vectors, graph
 
 
 @dataclass(frozen=True)
@@ -159,7 +159,7 @@ class Spreading:
         """Return the most active chunks."""
         plain = _spread(request)
         # How sure it is that the index speaks of this question.
-        named = _NAMED if plain.layers[0].credit.any() else 0.0
+        named = _NAMED if plain.layers[0].mass[CREDIT].any() else 0.0
         sure = 1.0 - (1.0 - request.evidence.confidence) * (1.0 - named)
         tags, mass = plain.active_tags(_ACTIVE)
         keys = request.snapshot.keys(tags.tolist())

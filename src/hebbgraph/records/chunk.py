@@ -99,10 +99,11 @@ class Chunk(Record):
     def _becomes_plain(cls, value: object) -> object:
         if not value or not isinstance(value, Mapping):
             return value
-        size = len(json.dumps(value := plain(value), ensure_ascii=False).encode())
+        converted = plain(value)
+        size = len(json.dumps(converted, ensure_ascii=False).encode())
         if size > MAX_METADATA:
             raise ValueError(f"{size:,} bytes as JSON, at most {MAX_METADATA:,}")
-        return value
+        return converted
 
     @field_validator("tags", "addresses", "references", mode="before")
     @classmethod

@@ -8,8 +8,8 @@ import time
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hebbgraph.arrays import FloatArray, IntArray
 from hebbgraph.store.database import Session
 
 #: One unit of a vector's sum. Whole numbers add up to the same in any order.
@@ -23,19 +23,19 @@ class Counts(NamedTuple):
     chunks: int
     length: int  # of all chunks together, in words
     vectors: int
-    vector_sum: NDArray[np.int64]  # of shape (dimension,), in units of 2**-32
+    vector_sum: IntArray  # of shape (dimension,), in units of 2**-32
 
     @property
     def mean_length(self) -> float:
         return self.length / max(self.chunks, 1)
 
     @property
-    def mean_vector(self) -> NDArray[np.float64]:
+    def mean_vector(self) -> FloatArray:
         """Mean of all vectors, shape (dimension,)."""
         return np.asarray(self.vector_sum * (VECTOR_UNIT / max(self.vectors, 1)), np.float64)
 
 
-def vector_units(vector: NDArray[np.floating[Any]]) -> NDArray[np.int64]:
+def vector_units(vector: FloatArray) -> IntArray:
     """Return a vector in units of 2**-32, as :attr:`Counts.vector_sum` adds them up."""
     with np.errstate(invalid="ignore"):  # damaged
         return np.rint(vector.astype(np.float64) / VECTOR_UNIT).astype(np.int64)

@@ -15,9 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hebbgraph.arrays import IntArray, places_in
+from hebbgraph.arrays import Float32Array, IntArray, places_in
 from hebbgraph.errors import MissingExtraError
 
 logger = logging.getLogger(__name__)
@@ -55,7 +54,7 @@ class Nearest:
         #: Positions of vectors that it does not have.
         self._unknown = np.flatnonzero(~np.isin(stamps, _keys(self._index)))
 
-    def positions(self, vector: NDArray[np.float32], limit: int) -> IntArray:
+    def positions(self, vector: Float32Array, limit: int) -> IntArray:
         """Return the positions of the vectors that may be nearest."""
         if self._index is None or not len(self._index):
             return self._unknown
@@ -65,7 +64,7 @@ class Nearest:
         return np.union1d(self._order[at[known]], self._unknown)
 
 
-def update_nearest(path: Path, stamps: IntArray, vectors: NDArray[np.float32]) -> bool:
+def update_nearest(path: Path, stamps: IntArray, vectors: Float32Array) -> bool:
     """Make a file hold these vectors and no others; return whether it changed."""
     if len(stamps) < _FEWEST and not path.exists():
         return False

@@ -11,8 +11,9 @@ from hebbgraph.arrays import IntArray
 from hebbgraph.store.database import Session
 from hebbgraph.terms import TermKind
 
-#: A phrase is known once this many chunks propose it.
+#: A phrase is known once this many chunks propose it, or one has it for its title.
 MIN_PROPOSALS = 2
+IS_KNOWN = f"(titles > 0 OR proposals >= {MIN_PROPOSALS})"
 #: Mentions that the proposal of a title justifies, and of a single word with a capital.
 TITLE_WORTH, CAPITAL_WORTH = 16, 2
 #: Larger values distrust words sooner that some texts mention as plain words.

@@ -24,9 +24,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hebbgraph.arrays import BoolArray, IntArray, highest, places_in
+from hebbgraph.arrays import BoolArray, Float32Array, FloatArray, IntArray, highest, places_in
 from hebbgraph.errors import DamagedIndexError
 from hebbgraph.store.database import Database, Session, pages
 from hebbgraph.store.forks import GATE
@@ -44,9 +43,9 @@ _FEW, _SHARE = 2000, 8
 class _Records(NamedTuple):
     """Embeddings in the order of their rows; the arrays may be mapped."""
 
-    rows: NDArray[np.int64]
-    stamps: NDArray[np.int64]
-    vectors: NDArray[np.float32]
+    rows: IntArray
+    stamps: IntArray
+    vectors: Float32Array
 
 
 class _State(NamedTuple):
@@ -74,10 +73,10 @@ class ExactSearch:
 
     def nearest(
         self,
-        vector: NDArray[np.float32],
+        vector: Float32Array,
         limit: int,
         allowed: Callable[[IntArray], BoolArray] | None = None,
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    ) -> tuple[IntArray, FloatArray]:
         """Return the nearest rows and their cosines, nearest first, with all ties of the last."""
         parts = self._parts
         if self._near is not None and allowed is None:
@@ -104,7 +103,7 @@ class ExactSearch:
         at = at[scores[at] >= last]
         return rows[at].astype(np.int64), scores[at].astype(np.float64)
 
-    def cosines(self, vector: NDArray[np.float32], rows: IntArray) -> NDArray[np.float64]:
+    def cosines(self, vector: Float32Array, rows: IntArray) -> FloatArray:
         """Return the cosine of each live row; NaN for rows without a vector."""
         result = np.full(len(rows), np.nan)
         for part in self._parts:
@@ -155,7 +154,7 @@ class VectorCache:
         n = len(state.base.rows) + len(state.later.rows)
         return ExactSearch(session, state, near, all_alive=is_same and n == counts.vectors)
 
-    def _nearest(self, stamps: NDArray[np.int64]) -> Nearest | None:
+    def _nearest(self, stamps: IntArray) -> Nearest | None:
         if not self._approximate or self._path is None:
             return None
         if self._near is None or self._near.stamps is not stamps:
@@ -279,7 +278,7 @@ def _joined(records: _Records, later: list[tuple[int, int, int, bytes]]) -> _Rec
     return _Records(*(column[order] for column in both))
 
 
-def _decoded(vectors: Sequence[bytes], dimension: int) -> NDArray[np.float32]:
+def _decoded(vectors: Sequence[bytes], dimension: int) -> Float32Array:
     if set(map(len, vectors)) - {4 * dimension}:
         raise DamagedIndexError("a vector in the database has a wrong size; add its chunk again")
     return np.frombuffer(b"".join(vectors), "<f4").reshape(-1, dimension)
@@ -341,7 +340,8 @@ def _open(path: Path, *, writable: bool = False) -> _State | None:
         logger.info("%s cannot be used: %s", path, error)
         return None
     if not writable:  # plain arrays over the same pages: indexing a memmap is slow
-        records = _Records(*map(np.asarray, records))
+        rows, stamps, vectors = records
+        records = _Records(np.asarray(rows), np.asarray(stamps), np.asarray(vectors))
     return _State(tuple(head), records, _empty(dimension))
 
 

@@ -132,7 +132,8 @@ class Page:
         """Yield the blocks that hold no others, with numbers of lines."""
         lists = 0
         for at, token in enumerate(tokens):
-            lists += token.nesting if token.type.startswith("list_item") else 0
+            if token.type.startswith("list_item"):
+                lists += token.nesting
             if token.type not in _KINDS or token.map is None:
                 continue
             kind, level, title = _KINDS[token.type], 0, ""

@@ -162,7 +162,8 @@ def subjects(shaped: ShapedText, language: str) -> list[str]:
     """
     units, shape = shaped
     first = len(shape) - len(shape.lstrip("|("))
-    first += first < len(units) and units[first] in _ARTICLES.get(language, ())
+    if first < len(units) and units[first] in _ARTICLES.get(language, ()):
+        first += 1
     span = NAME_SPAN.match(shape, first)
     verb = None if span is None else _defining_verb(shaped, span.end(), language)
     if span is None or verb is None:
@@ -171,10 +172,10 @@ def subjects(shaped: ShapedText, language: str) -> list[str]:
     stop = min(_NO_MARK.match(shape, first).end(), verb)  # type: ignore[union-attr]
     names = [units[first:after]]
     if _goes_on(shaped, after, stop) and stop - first <= _LONGEST:
-        names = [units[first:stop]] if after - first == 1 else [*names, units[first:stop]]
+        whole = units[first:stop]
+        names = [whole] if after - first == 1 else [*names, whole]
     elif _IN_FULL.match(shape, first) and len(units[first]) > 1:
-        last = after - 1
-        last -= units[last] in _SUFFIXES
+        last = after - 2 if units[after - 1] in _SUFFIXES else after - 1
         names.append([units[first], units[last]])
     elif nicknamed := _NICKNAME.match(shape, first):
         family = units[nicknamed.start(2) : nicknamed.end(2)]
@@ -189,7 +190,7 @@ def _known_as(shaped: ShapedText, known: int, stop: int) -> list[str]:
     units, shape = shaped
     for at in range(known + 1, min(known + _KNOWN_WITHIN, stop - 1)):
         if units[at] in _AS:
-            start = at + 1 + (shape[at + 1] in "|T")
+            start = at + 2 if shape[at + 1] in "|T" else at + 1
             name = NAME_SPAN.match(shape, start)
             return [] if name is None else units[start : name.end()]
     return []

@@ -15,10 +15,7 @@ _LETTERS = {
     "أ": "ا", "إ": "ا", "آ": "ا", "ٱ": "ا", "ى": "ي", "ی": "ي", "ک": "ك", "ـ": "",
     "ۀ": "ه", "ۂ": "ه", "ھ": "ه", "ہ": "ه", "ە": "ه",
 }  # fmt: skip
-_PUNCTUATION = {
-    **dict.fromkeys("’‘‛ʼʻʽʹ′׳״", "'"),
-    **dict.fromkeys("‐‑", "-"),
-}
+_PUNCTUATION = dict.fromkeys("’‘‛ʼʻʽʹ′׳״", "'") | dict.fromkeys("‐‑", "-")
 # Marks that writers may omit. Vowel signs of Indic scripts and Thai, and kana voicing, are not
 # among them: dropping those would change words.
 _OPTIONAL_MARKS = (

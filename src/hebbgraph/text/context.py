@@ -58,12 +58,13 @@ def searched_text(text: str, metadata: Mapping[str, Any], fields: tuple[str, ...
     only_places = _PLACES if wanted == _wanted(SEARCHED_FIELDS) else ()
     lines: dict[str, None] = {}
     for name, values in metadata.items():
-        if (field := _field(name)) in wanted:
-            for value in values if isinstance(values, list | tuple) else (values,):
-                if isinstance(value, str):
-                    is_path = bool(_PATH.match(value))
-                    if field not in only_places or is_path or _FILE_TYPE.search(value):
-                        lines[_words(value, is_place=field in _FILES or is_path)] = None
+        if (field := _field(name)) not in wanted:
+            continue
+        listed = values if isinstance(values, list | tuple) else (values,)
+        for value in (value for value in listed if isinstance(value, str)):
+            is_path = bool(_PATH.match(value))
+            if field not in only_places or is_path or _FILE_TYPE.search(value):
+                lines[_words(value, is_place=field in _FILES or is_path)] = None
     context = "\n".join(filter(None, lines))[:_MOST]
     return f"{text}\n\n{context}" if context else text
 

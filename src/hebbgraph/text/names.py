@@ -86,7 +86,9 @@ def _other_parts(span: str) -> tuple[_Part, ...] | None:
 
 def _kind(shape: str, key: str) -> Kind:
     """Return the kind of a name with this shape."""
-    return "name" if shape != "C" else "opener" if key.endswith(VERBAL) else "capital"
+    if shape != "C":
+        return "name"
+    return "opener" if key.endswith(VERBAL) else "capital"
 
 
 def add_names(names: dict[str, Kind], shaped: ShapedText, language: str) -> None:
@@ -100,6 +102,7 @@ def add_names(names: dict[str, Kind], shaped: ShapedText, language: str) -> None
             names.setdefault(unit_key[unit], "name")
     parts_of = _english_parts if language == "english" else _other_parts
     in_lower_case = set(compress(units, map("l".__eq__, shape)))
+    padded = 2 * _SENTENCE_END + shape  # with the two marks or words before each word
     for match in NAME_SPAN.finditer(shape):
         span = match[0]
         start = match.start()
@@ -117,13 +120,12 @@ def add_names(names: dict[str, Kind], shaped: ShapedText, language: str) -> None
             language == "german" or (language == SYLLABIC and is_syllable(unit))
         ):
             continue
-        opens = span[0] == "C" and (start == 0 or shape[start - 1] in _SENTENCE_STARTS)
+        before = padded[start : start + 2]
+        opens = span[0] == "C" and before[1] in _SENTENCE_STARTS
         if (opens or span[0] == "A") and unit in in_lower_case:
             continue
-        if opens:
-            ahead = shape[start - 2] if start > 1 else _SENTENCE_END
-            if start == 0 or _SENTENCE_END in (shape[start - 1], ahead):
-                kind = "opener"
+        if opens and _SENTENCE_END in before:
+            kind = "opener"
         _add(names, key, kind)
 
 

@@ -64,9 +64,13 @@ def normal_address(address: str) -> str:
             host = f"{scheme}:{host}"
     page, _, fragment = address.partition("#")
     path, mark, query = page.partition("?")
-    if path:
-        rooted = "/" if path.startswith("/") else ""
-        path = rooted + normpath(path).strip("/") if path.strip("/") else "" if host else rooted
+    rooted = "/" if path.startswith("/") else ""
+    if path.strip("/"):
+        path = rooted + normpath(path).strip("/")
+    elif host:
+        path = ""
+    else:
+        path = rooted
     page = (host + path + (mark + query if query else "")).strip()
     return f"{page}#{fragment}" if fragment else page
 
@@ -97,7 +101,10 @@ def links_of(chunk: Chunk, edges: Sequence[str] = ()) -> list[Link]:
         for kind, key in _keys(address)
     ]
     links += (Link(TermKind.EDGE, key, Role.MENTION) for key in _edge_keys(chunk, edges))
-    return list({(link.kind, link.key): link for link in reversed(links)}.values())[::-1]
+    distinct: dict[tuple[TermKind, str], Link] = {}
+    for link in links:  # an address of its own may be among its references
+        distinct.setdefault((link.kind, link.key), link)
+    return list(distinct.values())
 
 
 def named_by_links(chunk: Chunk) -> tuple[list[str], list[str]]:

@@ -187,7 +187,9 @@ class _Analyser:
         if "_" in unit or unit[-1] in "+#":
             return "X"
         if any(map(str.isdigit, core)):
-            return "X" if " " not in unit else "C" if core[0].isupper() else "n"
+            if " " not in unit:
+                return "X"
+            return "C" if core[0].isupper() else "n"
         return self._letters(core, unit)
 
     def _letters(self, core: str, unit: str) -> str:
@@ -199,8 +201,8 @@ class _Analyser:
                 return self._lower.get(unit, "l")
             return self._capital.get(unit, "C")  # iPhone, eBay; but mM
         if len(unit) == 1:
-            return "S" if unit == "i" else "T" if unit == "a" else "C"
-        return (self._shouted.get(unit, "A")) if core.isupper() else self._capital.get(unit, "C")
+            return {"i": "S", "a": "T"}.get(unit, "C")
+        return self._shouted.get(unit, "A") if core.isupper() else self._capital.get(unit, "C")
 
 
 class _SyllabicAnalyser(_Analyser):

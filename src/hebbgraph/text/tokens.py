@@ -214,23 +214,30 @@ class _Terms:
         return tuple(map(_bounded, map(self._stem, [whole, *parts])))
 
     def _stem(self, word: str) -> str:
+        if "א" <= word[0] <= "ת":
+            return _hebrew_stem(word) if self._stemmers else word
         code = ord(word[0])
         script = next((name for low, high, name in _SCRIPTS if low <= code <= high), "")
-        if "א" <= word[0] <= "ת" and self._stemmers:
-            word = word.translate(_FINAL_LETTERS).replace("יי", "י")
-            return _HEBREW_PREFIX.sub("", _HEBREW_ENDING.sub("", word))
         if script == "arabic" and word.startswith("ال"):  # or the stemmer keeps "ه" for "ة"
             word = re.sub("ه$", "ة", word)
         # Vowel signs of Devanagari are marks, for which isalpha() is False.
-        if script in self._stemmers and (word.isalpha() or script == "hindi"):
-            with self._lock:
-                stem: str = self._stemmers[script].stemWord(word) or word
-                if script != "english" or self._is_english:
-                    return stem
-                # Without accents, one pass may leave an ending: "fermee", "ferme", "ferm".
-                stem = self._left_over.sub("", self._stemmers[script].stemWord(stem) or stem)
-                return stem[:-1] + stem[-1:].translate(_LAST)
-        return word
+        if script not in self._stemmers or not (word.isalpha() or script == "hindi"):
+            return word
+        stem = self._by_snowball(script, word)
+        if script != "english" or self._is_english:
+            return stem
+        # Without accents, one pass may leave an ending: "fermee", "ferme", "ferm".
+        stem = self._left_over.sub("", self._by_snowball(script, stem))
+        return stem[:-1] + stem[-1:].translate(_LAST)
+
+    def _by_snowball(self, script: str, word: str) -> str:
+        with self._lock:
+            return str(self._stemmers[script].stemWord(word)) or word
+
+
+def _hebrew_stem(word: str) -> str:
+    word = word.translate(_FINAL_LETTERS).replace("יי", "י")
+    return _HEBREW_PREFIX.sub("", _HEBREW_ENDING.sub("", word))
 
 
 def _korean_terms(word: str) -> tuple[str, ...]:
@@ -276,14 +283,12 @@ def lexical_terms(tokens: list[str], language: str = "english") -> list[str]:
         return list(chain.from_iterable(cached))  # type: ignore[arg-type]
     terms: list[str] = []
     run: list[str] = []  # the current run of unspaced characters
-    bigrams: dict[str, str] = {}  # shares one object among equal bigrams of long texts
     for token, own in zip([*tokens, ""], [*cached, ()], strict=True):
         if own is None:
             run.append(token)
             continue
         if run:
-            pairs = map(_bounded, map(add, run, run[1:])) if len(run) > 1 else run
-            terms.extend(bigrams.setdefault(pair, pair) for pair in pairs)
+            terms.extend(map(_bounded, map(add, run, run[1:])) if len(run) > 1 else run)
             run = []
         terms.extend(own)
     return terms
