@@ -457,7 +457,7 @@ def test_of_imported_lessons_too_the_latest_of_an_actor_counts(
     assert index.import_lessons(file) == 2
     assert (learned_rows(index), ranked(index)) == expected
     assert ranked(index)[0][0] == "c2"
-    assert [bool(each.note) for each in index.lessons()] == [False, True]
+    assert [bool(each.note) for each in index.lessons()] == [True, False]
 
 
 def test_a_word_more_does_not_hide_what_was_taught() -> None:
