@@ -15,9 +15,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 
-from hebbgraph import HebbianIndex, Recall, cli
+from hebbgraph import HebbianIndex, Recall, SentenceTransformerEmbedder, cli
 from hebbgraph.cli.demo import QUESTION, REWORDED
 from hebbgraph.cli.printing import show_progress, visible
 
@@ -513,3 +514,10 @@ def test_vectors_of_a_sentence_transformer(folder: Path, monkeypatch: pytest.Mon
     (hit,) = answer("recall", "frozen water by ship", "-k", "1", "--embedder", model)["hits"]
     assert hit["id"] == "ice"
     assert "vector search is off" in run("recall", "frozen water by ship").stderr
+    prompts = {"query": "query: ", "document": "passage: "}
+    prompted, plain = (
+        SentenceTransformerEmbedder(model, prompts=prompts),
+        SentenceTransformerEmbedder(model),
+    )
+    assert np.allclose(prompted.embed_query("ice"), plain.embed_query("query: ice"))
+    assert np.allclose(prompted.embed_documents(["ice"]), plain.embed_documents(["passage: ice"]))

@@ -116,8 +116,9 @@ class SentenceTransformerEmbedder:
     device : str, optional
         ``"cpu"``, ``"cuda"``, …; by default chosen by sentence-transformers.
     batch_size : int
-    query_prefix, passage_prefix : str
-        Prefixes for models that were trained with them (``"query: "``).
+    prompts : dict, optional
+        What the model was trained to read before a text, if it does not say so itself, as
+        ``{"query": "query: ", "document": "passage: "}``.
 
     Raises
     ------
@@ -131,8 +132,7 @@ class SentenceTransformerEmbedder:
         *,
         device: str | None = None,
         batch_size: int = 32,
-        query_prefix: str = "",
-        passage_prefix: str = "",
+        prompts: dict[str, str] | None = None,
     ) -> None:
         try:
             from sentence_transformers import SentenceTransformer
@@ -143,18 +143,15 @@ class SentenceTransformerEmbedder:
             ) from error
         self.model_name = model_name
         self.batch_size = batch_size
-        self.query_prefix = query_prefix
-        self.passage_prefix = passage_prefix
-        self._model = SentenceTransformer(model_name, device=device)
+        self._model = SentenceTransformer(model_name, device=device, prompts=prompts)
 
     def embed_documents(self, texts: list[str], /) -> Float32Array:
         """Embed passages."""
-        return self._encode([self.passage_prefix + text for text in texts])
+        vectors = self._model.encode_document(
+            texts, batch_size=self.batch_size, show_progress_bar=False
+        )
+        return np.asarray(vectors, dtype=np.float32)
 
     def embed_query(self, text: str, /) -> Float32Array:
         """Embed one question."""
-        return self._encode([self.query_prefix + text]).ravel()
-
-    def _encode(self, texts: list[str]) -> Float32Array:
-        vectors = self._model.encode(texts, batch_size=self.batch_size, show_progress_bar=False)
-        return np.asarray(vectors, dtype=np.float32)
+        return np.asarray(self._model.encode_query(text, show_progress_bar=False), np.float32)

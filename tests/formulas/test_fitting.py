@@ -2,7 +2,15 @@
 
 import numpy as np
 
-from hebbgraph.formulas.fitting import KINDS, Exams, Trust, fit_shares, fit_trust, scores_of
+from hebbgraph.formulas.fitting import (
+    KINDS,
+    Exams,
+    Trust,
+    fit_shares,
+    fit_trust,
+    score_under,
+    scores_of,
+)
 
 _N = 40
 
@@ -45,6 +53,16 @@ def test_share_starts_where_it_is_expected_and_citations_move_it():
     cited, present = np.tile([False, True], (50, 1)), np.ones((50, 2), bool)
     assert fit_shares(found[:5], cited[:5], present[:5], 0.25) == (0.25, 1.0)
     assert 0.25 < fit_shares(found, cited, present, 0.25)[0] < fit_shares(found, cited, present)[0]
+
+
+def test_shares_under_which_more_citations_rank_lower_are_not_taken():
+    """Fifteen hopeless exams grow likelier with each step; the others are right up to .6."""
+    right, hopeless = [[0.97, 0.52, 0.0], [1.0, 0.5, 0.0]], [[1.0, 0.5, 0.0], [0.0, 0.49, 0.0]]
+    cited, present = np.tile([False, True], (50, 1)), np.ones((50, 2), bool)
+    for share, is_right in ((0.55, True), (0.65, False)):
+        assert (np.diff(score_under(np.array(right), share, 1.0)) > 0) == is_right
+    assert fit_shares(np.array(35 * [right] + 15 * [hopeless]), cited, present)[0] <= 0.6
+    assert fit_shares(np.array(50 * [hopeless]), cited, present)[0] > 0.7
 
 
 def test_what_nothing_found_is_not_among_the_first():

@@ -91,7 +91,7 @@ class Activation:
         return self.chunks[best].astype(np.int64), self.scores[best].astype(np.float64)
 
     def at(self, chunk: int, values: FloatArray) -> float:
-        """Return a chunk's value of ``scores`` or ``arrived``; 0 if it was not reached."""
+        """Return a chunk's value of one of these arrays; 0 if it was not reached."""
         at = place_in(self.chunks, chunk)
         return 0.0 if at is None else float(values[at])
 
@@ -105,12 +105,8 @@ class Activation:
 
     def path(self, chunk: int) -> Path:
         """Return the strongest path from the query to a chunk that was reached."""
-        at = place_in(self.chunks, chunk)
-        if at is None:
-            raise KeyError(chunk)
-        return strongest_path(
-            self.layers, chunk, direct=float(self.direct[at]), arrived=float(self.arrived[at])
-        )
+        direct, arrived = self.at(chunk, self.direct), self.at(chunk, self.arrived)
+        return strongest_path(self.layers, chunk, direct=direct, arrived=arrived)
 
 
 def spread(

@@ -17,7 +17,8 @@ were shown. A conditional logit model [1]_ says how likely each shown chunk is t
 
 .. math:: P(c) \propto \exp(\beta\, s(c))
 
-with :math:`s` the score under some shares. The likeliest shares are taken, under Gaussian priors.
+with :math:`s` the score under some shares. The likeliest shares are taken, under Gaussian priors,
+if what is cited ranks better under them, too: likelihood depends on a few bad exams most.
 
 References
 ----------
@@ -60,6 +61,8 @@ _HANDICAP, _HANDICAP_ERROR, _GAIN_ERROR = 0.2, 0.17, 1.4
 #: Shares of vectors and weights of the graph that are tried, and how far off they are expected.
 _SHARES, _GRAPHS = np.arange(0.1, 1.0, 0.05), np.arange(0.25, 1.01, 0.25)
 _SHARE_ERROR, _GRAPH_ERROR = 0.15, 0.5
+#: Other shares must gain this share of the standard error of what they gain.
+_DOUBT = 0.5
 #: How far the score decides what is cited: these are tried for β.
 _SHARPNESS = 2.0, 4.0, 8.0, 16.0, 32.0
 _POWER = SpreadingParameters().evidence_power
@@ -148,15 +151,18 @@ def fit_shares(
     able = cited.any(1) & (present & ~cited).any(1)
     if able.sum() < _FEWEST:
         return prior, 1.0
-    found, share = found[able], cited[able] / cited[able].sum(1, keepdims=True)
+    found, cited, present = found[able], cited[able], present[able]
+    share = cited / cited.sum(1, keepdims=True)
+    plain = ndcg(score_under(found, prior, 1.0), cited, present)
     best, chosen = -np.inf, (prior, 1.0)
     shares = _SHARES if found[..., 1].any() else [prior]
     for of_vectors, of_graph in product(shares, _GRAPHS):
         score = score_under(found, of_vectors, of_graph)
-        likely = max(_likely(sharpness * score, share, present[able]) for sharpness in _SHARPNESS)
+        likely = max(_likely(sharpness * score, share, present) for sharpness in _SHARPNESS)
         likely -= ((of_vectors - prior) / _SHARE_ERROR) ** 2 / 2
         likely -= ((of_graph - 1.0) / _GRAPH_ERROR) ** 2 / 2
-        if likely > best:
+        change = ndcg(score, cited, present) - plain
+        if likely > best and change.sum() >= _DOUBT * np.sqrt((change**2).sum()):
             best, chosen = likely, (round(float(of_vectors), 2), float(of_graph))
     return chosen
 
