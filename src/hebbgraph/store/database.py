@@ -132,7 +132,7 @@ def pages(session: Session, sql: str, size: int) -> Iterator[list[tuple[Any, ...
 
 SCHEMA_VERSION = 2
 #: The rules by which texts become terms. Increase it with each rule that changes.
-TEXT_VERSION = 7
+TEXT_VERSION = 8
 #: Characters of a text in metadata. Longer ones are not indexed: PostgreSQL cannot.
 LONG = 300
 

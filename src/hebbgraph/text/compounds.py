@@ -35,11 +35,11 @@ _NAME = regex.compile(rf"{_NAME_PART}(?:(?:[-‐‑.\u200c]|::){_NAME_PART})*+",
 _JOINT = re.compile("[-‐‑.\u200c:_]+")
 #: The words of a name: get, URLs; HTTP, Server, Error, 2.
 _HUMP = regex.compile(r"\p{Lu}+(?:s(?!\p{L}))?(?!\p{Ll})|\p{Lu}?[\p{Ll}\p{Lo}\p{M}]+|\p{N}+")
-_UNDIVIDED = word_set("undivided")
+_UNDIVIDED, _ACRONYMS = word_set("undivided"), word_set("acronyms")
 #: Words that are not just letters and a sign after them.
 _UNUSUAL = re.compile(r"(?:[A-Z]?[a-z]++[,.;:!?)]*+\s+)*+(\S*)\s*").findall
 #: What an ASCII word with compounds has.
-_MAYBE = re.compile(r"[A-Z](?<=[a-z].)|[a-z](?<=[A-Z]{2}.)|[0-9_]|[-.:][A-Za-z]|\b[A-Z]\b")
+_MAYBE = re.compile(r"[A-Z](?<=[a-z].)|[a-z](?<=[A-Z]{2}.)|[0-9_]|[-.:][A-Za-z]|\b[A-Z]{1,3}\b")
 #: .NET; c++ before a number; a capital by itself, as in "C and Objective-C"; 🦊.
 _SIGN = regex.compile(
     rf"(?<![\w.)\]])\.{_NAME_PART}|[cg]\+\+(?=\d)|(?<![^(\[\"“])[B-HJ-Z](?![^)\],;:?!\"”])"
@@ -121,13 +121,15 @@ def _of_word(word: str) -> tuple[Compound, ...]:
             parts = list(chain.from_iterable(map(_humps, pieces)))
             if len(parts) > 1 and all(map(fold, parts)):  # not of tatweel alone
                 found.append(Compound(fold("".join(pieces)), _parts(parts)))
+        if match[0].lower() in _ACRONYMS and match[0].isupper():
+            found.append(Compound(match[0]))
     if word.isalpha() and len(word) > 1:
         return tuple(found)
     for match in _SIGN.finditer(word):
         sign = match[0]
         found.append(Compound(sign) if sign.isalpha() else Compound(sign.lower(), exact=True))
     for match in _NUMBER.finditer(re.sub("(?<=[0-9])t(?=[0-9])", " ", fold(word))):
-        whole = re.sub("[–—−]", "-", match[0]).replace(",", ".")
+        whole = re.sub("[–—−]", "-", re.sub("^0(?=[0-9]:)", "", match[0])).replace(",", ".")
         numbers = _DIGITS.findall(whole)
         width = 2 if len(numbers) == 3 and 4 in map(len, numbers) else 0  # 3.4.2026
         digits = "".join(number.zfill(width) for number in numbers)
