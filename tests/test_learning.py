@@ -88,6 +88,36 @@ def test_a_rejected_chunk_is_last(index: HebbianIndex) -> None:
     assert ranked(index)[-1][0] == first
 
 
+def test_a_rejection_lowers_nothing_else() -> None:
+    with HebbianIndex.open(":memory:") as memory:
+        memory.add([{"id": "expense", "title": "Expenses", "text": "Every expense is paid."},
+                    {"id": "cancel", "text": "You may cancel a plan at any time."},
+                    {"id": "price", "text": "The plan costs 29 euros, the most of all."},
+                    *({"id": f"o{n}", "text": f"Owl {n} hunts."} for n in range(30))])  # fmt: skip
+        question = "most expensive plan"
+        before = memory.recall(question, 3)
+        assert before[0].id == "expense"
+        memory.reinforce(before, rejected=["expense"], actor="ann")
+        after = {hit.id: hit.score for hit in memory.recall(question, 4)}
+        assert [after[id_] for id_ in ("cancel", "price")] == pytest.approx(
+            [before[id_].score for id_ in ("cancel", "price")]
+        )
+        assert after["expense"] < after["price"]
+
+
+def test_what_others_said_about_a_question_is_no_evidence_that_lessons_carry_over() -> None:
+    """Each question is asked without its lessons, whoever gave them."""
+    with HebbianIndex.open(":memory:") as memory:
+        memory.add({"id": f"c{n}", "text": f"Owl {n} hunts voles in field {n}."} for n in range(20))
+        for n in range(8):
+            for actor in ("ann", "bo", "cy"):
+                recall = memory.recall(f"Which bird is seen by the walker {'abcdefgh'[n]}kovik?")
+                memory.reinforce(recall, cited=[f"c{n}"], actor=actor)
+        evaluation = memory.evaluate()
+        assert evaluation.questions
+        assert evaluation.taught <= evaluation.untaught + 0.05
+
+
 def test_a_chunk_that_is_cited_and_rejected_alike_keeps_its_untaught_score(
     index: HebbianIndex,
 ) -> None:

@@ -117,8 +117,7 @@ class SentenceTransformerEmbedder:
         ``"cpu"``, ``"cuda"``, …; by default chosen by sentence-transformers.
     batch_size : int
     prompts : dict, optional
-        What the model was trained to read before a text, if it does not say so itself, as
-        ``{"query": "query: ", "document": "passage: "}``.
+        What it reads before texts, unless it says so itself, as ``{"query": "query: "}``.
 
     Raises
     ------

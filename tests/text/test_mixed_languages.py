@@ -44,3 +44,46 @@ def test_a_word_that_nothing_holds_is_not_known(mixed: HebbianIndex, word: str) 
 def test_inflected_words_are_found_in_their_language(mixed: HebbianIndex, word: str) -> None:
     assert mixed.recall(word)[0].id == "german"
     assert mixed.recall(word)[0].has == (word.lower(),)
+
+
+_ENGLISH_ONLY = {
+    "dog": "The dog may sleep in the lodge.",
+    "car": "Rent a car at the quay.",
+    "van": "A van costs more.",
+    "hat": "Keep your hat on.",
+    "war": "The war ended in May.",
+    "door": "The door has a code.",
+    "min": "At most 600 requests a min are served.",
+    "lodge": "The lodge, the quay, the code of the lodge: a lodge costs nothing; a request ends.",
+}
+
+
+@pytest.mark.parametrize(
+    "others", [[], ["Le chat dort sur la table et il ne mange pas avec nous."]]
+)
+@pytest.mark.parametrize(
+    "question",
+    ["dog lodge", "car quay", "van costs", "hat keep", "war ended", "door code", "min requests"],
+)
+def test_an_english_word_is_not_taken_for_a_function_word_of_another_language(
+    question: str, others: list[str]
+) -> None:
+    """A few words do not make a question Danish, French, Dutch or German."""
+    with HebbianIndex.open(":memory:") as index:
+        index.add({"id": id_, "text": text} for id_, text in _ENGLISH_ONLY.items())
+        index.add({"id": f"f{at}", "text": text} for at, text in enumerate(others))
+        word = question.split()[0]
+        recall = index.recall(question)
+        assert recall[0].id == word
+        assert word in recall[0].has
+
+
+def test_function_words_of_the_chunks_language_are_left_out() -> None:
+    with HebbianIndex.open(":memory:") as index:
+        index.add(
+            [
+                {"id": "g", "text": _GERMAN},
+                {"id": "w", "text": "Wo man singt, da ist das Lied nicht weit."},
+            ]
+        )
+        assert list(index.recall("wo Brot").terms) == ["brot"]

@@ -58,11 +58,10 @@ _EXPECTED = 0.8
 #: Few exams show little: a gain of 1 and this handicap are expected; to be off by the error (of a
 #: gain, in powers of two) must gain 1 in the sum of nDCG.
 _HANDICAP, _HANDICAP_ERROR, _GAIN_ERROR = 0.2, 0.17, 1.4
-#: Shares of vectors and weights of the graph that are tried, and how far off they are expected.
+#: Shares of vectors and weights of the graph that are tried, and how far off they are expected. If
+#: not the prior ones, they must gain half the standard error of what they gain.
 _SHARES, _GRAPHS = np.arange(0.1, 1.0, 0.05), np.arange(0.25, 1.01, 0.25)
-_SHARE_ERROR, _GRAPH_ERROR = 0.15, 0.5
-#: Other shares must gain this share of the standard error of what they gain.
-_DOUBT = 0.5
+_SHARE_ERROR, _GRAPH_ERROR, _DOUBT = 0.15, 0.5, 0.5
 #: How far the score decides what is cited: these are tried for β.
 _SHARPNESS = 2.0, 4.0, 8.0, 16.0, 32.0
 _POWER = SpreadingParameters().evidence_power

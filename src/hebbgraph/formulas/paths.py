@@ -115,10 +115,7 @@ def _mass_on(chunk: int, chunks: IntArray, mass: FloatArray) -> float:
 
 
 def _trace(layers: Sequence[Layer], depth: int, chunk: int, seen: tuple[int, ...]) -> Path | None:
-    """Return the strongest path by which ``chunk`` received mass in step ``depth``.
-
-    ``seen`` are the chunks on the path behind it, and itself.
-    """
+    """Return the strongest path to a chunk in step ``depth``; it and those behind are ``seen``."""
     for passed, tag in _into(layers[depth].passed, chunk):
         here = PathNode("chunk", chunk, passed)
         if depth == 0:

@@ -268,7 +268,7 @@ def apply_lessons(
     change = scaled - paid
     # This is the order. Within it, chunks that only lessons are sure of get their full score.
     order = (-static - change).argsort(kind="stable")
-    scores = keep_order(static + (change + (gain - scaled)), order)
+    scores = keep_order(static + (change + np.maximum(gain - scaled, 0.0)), order)
     sure = min(max((scores - static).max(initial=0.0), answer.max(initial=0.0)), 1.0)
     most = 1.0 - (1.0 - confidence) * (1.0 - sure)
     if not most:

@@ -116,10 +116,11 @@ def _shares(
 
 
 def own_weights(session: Session, lesson: LessonRow, quorum: int) -> dict[tuple[str, int], float]:
-    """Return the weights of a lesson's question in sums, by text and kind."""
+    """Return the weights of a lesson's question in sums, whoever asked it, by text and kind."""
     lessons = lessons_on(session, [lesson.question_key])[lesson.question_key]
-    shares = _shares(lessons, believed(lessons, quorum))
-    sums = {(text, kind): share for each, text, kind, share in shares if each.seq == lesson.seq}
+    sums: dict[tuple[str, int], float] = {}
+    for _, text, kind, share in _shares(lessons, believed(lessons, quorum)):
+        sums[text, kind] = sums.get((text, kind), 0.0) + share
     return sums | {(text, PATH): share for (text, kind), share in sums.items() if kind == CITED}
 
 

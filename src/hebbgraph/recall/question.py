@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from hebbgraph.arrays import Float32Array
 from hebbgraph.recall.snapshot import Snapshot
@@ -21,6 +22,7 @@ from hebbgraph.text.shapes import languages_of
 from hebbgraph.text.syllables import is_syllabic
 from hebbgraph.text.tokens import AUTO, STOP_WORDS, WORD_LISTS, display, lexical_terms, tokenize
 
+_Forms: TypeAlias = dict[str, set[tuple[str, str]]]
 #: Chunks without any of the words, added to the count: in a handful of chunks, no word is rare.
 _UNSEEN = 100
 #: The share of the rarest word's rarity that a cue's words need to be trusted at all, and fully.
@@ -96,8 +98,9 @@ def read_question(
     """Return the words and cues of a question; ``tags`` are what a tagger names in it."""
     tokens = tokenize(text)
     terms = lexical_terms(tokens, language)
-    words = query_terms(text, language)
-    forms = _forms(snapshot, words, tokens, text, language)
+    held, spoken = _languages(snapshot, terms, tokens, text) if language == AUTO else ((), None)
+    words = query_terms(text, language, spoken)
+    forms = _forms(tokens, text, language, held)
     search = WordSearch(snapshot, words, forms)
     if slips := _slips(snapshot, search, terms):
         forms |= {word: {(near, near)} for word, near in slips.items()}
@@ -160,15 +163,12 @@ def _trust(
     return trust
 
 
-def _forms(
-    snapshot: Snapshot, words: Iterable[str], tokens: list[str], text: str, language: str
-) -> dict[str, set[tuple[str, str]]]:
-    """Return other terms of the words: with written umlauts, and in the languages of the index."""
+def _forms(tokens: list[str], text: str, language: str, languages: Iterable[str]) -> _Forms:
+    """Return other terms of the words: with written umlauts, and in other languages."""
     spellings = [tokens, _UMLAUT.sub(r"\1", " ".join(tokens)).split()]
     if not text.isascii():
         spellings.append(tokenize(text.lower().translate(_WRITTEN)))
-    languages = _stemmed_languages(snapshot, words, tokens, text) if language == AUTO else set()
-    forms: dict[str, set[tuple[str, str]]] = {}
+    forms: _Forms = {}
     terms = lexical_terms(tokens, language)
     for spelt in spellings:
         for term, other in zip(terms, lexical_terms(spelt, language), strict=False):
@@ -182,17 +182,20 @@ def _forms(
     return forms
 
 
-def _stemmed_languages(
-    snapshot: Snapshot, words: Iterable[str], tokens: list[str], text: str
-) -> set[str]:
-    """Return the languages of the index, besides English, that a question may be asked in."""
+def _languages(
+    snapshot: Snapshot, terms: Iterable[str], tokens: list[str], text: str
+) -> tuple[set[str], list[str]]:
+    """Return languages of the index in which words are looked up, and those of the question."""
     spoken = languages_of(tokens, text)
     if spoken == ["english"]:
-        return set()
-    labels = snapshot.find(TermKind.WORD, [*map(label, STEMMED), *words])  # with one statement
-    df = {name: labels[label(name)].df for name in STEMMED if label(name) in labels}
+        return set(), spoken
+    found = snapshot.find(TermKind.WORD, [*map(label, STEMMED), *terms])  # with one statement
+    df = {name: found[label(name)].df for name in STEMMED if label(name) in found}
     enough = {name for name, n in df.items() if n * _FEW >= snapshot.n_chunks}
-    return df.keys() & set(spoken) or enough
+    # "Dog office" is not Danish, nor "car refund" French, unless half of the chunks are.
+    told = {name for name, n in df.items() if not text.isascii() or 2 * n >= snapshot.n_chunks}
+    told |= {name for name in df if len(STOP_WORDS.get(name, set()) & set(tokens)) > 1}
+    return df.keys() & set(spoken) or enough, [n for n in spoken if n in told or n not in STEMMED]
 
 
 def _slips(snapshot: Snapshot, search: WordSearch, terms: Iterable[str]) -> dict[str, str]:

@@ -152,8 +152,6 @@ class _Scores:
         self.candidates: IntArray | None = None
 
     def add(self, held: Postings, weight: float) -> None:
-        if not len(held.rows):
-            return
         if self.candidates is None:
             if self._allowed is not None and not (keep := self._allowed(held.rows)).all():
                 held = held.take(keep)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
+from collections.abc import Sequence
 from functools import cache
 from itertools import chain, dropwhile, islice
 
@@ -50,8 +51,8 @@ def usable_question(text: str) -> tuple[str, str | None]:
     )
 
 
-#: The weight of a part that adds little to its whole.
-LIGHT = 0.1
+#: The weight of a part that adds little to its whole; terms that are read.
+LIGHT, _MOST = 0.1, 512
 _REQUESTS = _FUNCTION_WORDS | word_set("requests")
 _FOLLOWING = _REQUESTS | word_set("following")
 
@@ -111,16 +112,17 @@ def one_slip_away(word: str) -> set[str]:
     return near - {word}
 
 
-def query_terms(query: str, language: str, *, limit: int = 512) -> dict[str, float]:
+def query_terms(query: str, language: str, spoken: Sequence[str] | None = None) -> dict[str, float]:
     """Return the first terms of a query and their weights, without function words.
 
     A term that recurs in another sentence says what the question is about, and weighs more. Within
     a sentence, repetition is mostly grammar ("the age of A or the age of B"). A term that occurs n
     times, in s sentences, weighs ``sqrt(n * s)``.
 
-    Opening words that only ask ("Tell me about") are left out first. If the query consists of
-    function words alone, these are the terms. For Vietnamese,
-    :func:`~hebbgraph.text.syllables.syllabic_terms` come first.
+    Function words are English ones and those of languages that are ``spoken``, by default in the
+    query. Opening words that only ask ("Tell me about") are left out first. If function words are
+    all, these are the terms. For Vietnamese, :func:`~hebbgraph.text.syllables.syllabic_terms` come
+    first.
 
     >>> query_terms("Hemp ropes. Who made ropes?", "english")
     {'hemp': 1.0, 'rope': 2.0, 'made': 1.0}
@@ -131,7 +133,8 @@ def query_terms(query: str, language: str, *, limit: int = 512) -> dict[str, flo
     split = map(tokenize, SENTENCE_END.split(asked))
     sentences = [list(dropwhile(_REQUESTS.__contains__, part)) or part for part in split]
     tokens = list(chain.from_iterable(sentences))
-    spoken = languages_of(tokens, query) if language == AUTO else [language]
+    if spoken is None:
+        spoken = languages_of(tokens, query) if language == AUTO else [language]
     ignored = function_words(*spoken)
     counts: Counter[str] = Counter()
     sentence_counts: Counter[str] = Counter()
@@ -150,4 +153,4 @@ def query_terms(query: str, language: str, *, limit: int = 512) -> dict[str, flo
             weights.update((part, LIGHT) for part in parts if part in weights)
     if is_syllabic(query) and (marked := syllabic_terms(query)):
         weights = dict.fromkeys(marked, 1.0) | weights
-    return dict(islice(weights.items(), limit))
+    return dict(islice(weights.items(), _MOST))
