@@ -25,7 +25,7 @@ from hebbgraph.formulas.votes import Statement, beliefs
 from hebbgraph.learning import teaching
 from hebbgraph.learning.applying import CUES, VECTOR, Products, evidence_of, products
 from hebbgraph.learning.fitting import without
-from hebbgraph.learning.folding import CITED, PATH, REJECTED, own_weights
+from hebbgraph.learning.folding import CITED, PATH, REJECTED, question_weights
 from hebbgraph.learning.lessons import LessonRow, lessons_of
 from hebbgraph.records import Recall
 from hebbgraph.store.database import Cache
@@ -621,7 +621,7 @@ def test_what_a_lesson_adds_to_each_kind_of_sum_is_taken_out_again() -> None:
         lesson = index.reinforce(recall, [cited.id], [rejected.id])
         with index._database.read() as session:
             (row,) = lessons_of(session, [lesson.id])
-            own = own_weights(session, row, quorum=1)
+            own = question_weights(session, row.question_key, quorum=1)
         held = products_of(index, row)
         left = without(held, own)
         for kind, text in ((CITED, cited), (REJECTED, rejected), (PATH, cited)):

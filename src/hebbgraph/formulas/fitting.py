@@ -1,14 +1,14 @@
 r"""How far lessons, vectors and the graph are trusted, measured by exams.
 
-Every lesson is an exam: take out what it taught, ask its question again, and see where
-each kind of evidence puts the chunk that it cited.
+Every lesson is an exam: take out what was taught for its question, ask that again, and see where
+each kind of evidence puts the chunk that the lesson cited.
 
 *Lessons.* What they add to a score has fixed proportions, a likeness of words counting most. Three
 numbers are searched on a grid: a common gain, a factor for the likeness of paths, and a handicap of
 taught chunks. Those are taken with which the exams gain most nDCG@10, as long as questions about
 untaught chunks lose little because everything else was taught. How often needs are new (Good and
-Turing's question [2]_) the exams tell themselves: once its lesson is taken out, a chunk that only
-one lesson cited was never taught. These exams are few, so all others count a little, held again
+Turing's question [2]_) the exams tell themselves: once a question is taken out, a chunk that was
+cited for no other was never taught. These exams are few, so all others count a little, held again
 with all taken out that their chunk was ever taught.
 :func:`hebbgraph.formulas.association.scale_by_confidence` scales gain and handicap.
 

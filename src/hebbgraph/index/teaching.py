@@ -172,7 +172,7 @@ class TeachingVerbs(OpenNamespace):
         return named[0]
 
     def evaluate(self) -> Evaluation:
-        """Ask past questions again, each without what it taught, and compare with no lessons."""
+        """Ask past questions again without what was taught for them, with and without lessons."""
         return evaluate(self._database, quorum=self.settings.quorum)
 
     def export_lessons(self, path: str | Path) -> int:

@@ -40,7 +40,7 @@ from hebbgraph.learning.applying import (
     products,
     share_taught,
 )
-from hebbgraph.learning.folding import own_weights
+from hebbgraph.learning.folding import question_weights
 from hebbgraph.learning.lessons import LessonRow, lessons_of
 from hebbgraph.records import Evaluation
 from hebbgraph.store.database import Cache, Database, Session
@@ -136,7 +136,7 @@ def _fitted(session: Session, lessons: Sequence[LessonRow], quorum: int) -> Trus
 def _exams(
     session: Session, lessons: Sequence[LessonRow], quorum: int, shares: tuple[float, float]
 ) -> Exams:
-    """Ask the question of each lesson again, without what it taught, under some shares."""
+    """Ask the question of each lesson again, without what was taught for it, under some shares."""
     parts = list(_each(session, lessons, quorum, shares))
     width = max((len(part[-1]) for part in parts), default=0)
     features, untaught = np.zeros((2, len(parts), width, len(KINDS) + 2))
@@ -160,7 +160,7 @@ def _each(
         found = products(
             session, lesson.cues, lesson.path, lesson.vector, digests=texts, cache=cache
         )
-        values = without(found, own_weights(session, lesson, quorum))
+        values = without(found, question_weights(session, lesson.question_key, quorum))
         candidates = sorted({*shown, *cited})
         if len(shown) < _CHOICE or not cited <= shown.keys():
             # A choice among the chunks shown says nothing of others; a citation beyond them does.

@@ -115,9 +115,9 @@ def _shares(
                 yield lesson, digest, kind, weight / len(about) * credit
 
 
-def own_weights(session: Session, lesson: LessonRow, quorum: int) -> dict[tuple[str, int], float]:
-    """Return the weights of a lesson's question in sums, whoever asked it, by text and kind."""
-    lessons = lessons_on(session, [lesson.question_key])[lesson.question_key]
+def question_weights(session: Session, key: str, quorum: int) -> dict[tuple[str, int], float]:
+    """Return the weights of a question in sums, whoever taught it, by text and kind."""
+    lessons = lessons_on(session, [key])[key]
     sums: dict[tuple[str, int], float] = {}
     for _, text, kind, share in _shares(lessons, believed(lessons, quorum)):
         sums[text, kind] = sums.get((text, kind), 0.0) + share

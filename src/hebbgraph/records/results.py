@@ -225,7 +225,7 @@ class Lesson(Record):
 class Evaluation(Record):
     """How past questions would rank now, with and without what others taught.
 
-    ``questions`` of lessons were asked again, each without what it taught itself. ``untaught`` and
+    ``questions`` of lessons were asked again, each without what was taught for it. ``untaught`` and
     ``taught``, in [0, 1], are nDCG@10 of what they cited, without lessons and with them; ``error``
     is the standard error of the difference. ``better`` and ``worse`` count questions.
     """
