@@ -87,3 +87,10 @@ def test_function_words_of_the_chunks_language_are_left_out() -> None:
             ]
         )
         assert list(index.recall("wo Brot").terms) == ["brot"]
+
+
+def test_function_words_of_a_language_that_no_chunk_has_are_left_out() -> None:
+    with HebbianIndex.open(":memory:") as index:
+        index.add({"id": id_, "text": text} for id_, text in _ENGLISH_ONLY.items())
+        recall = index.recall("Wo ist die lodge?")
+        assert (list(recall.terms), recall[0].id) == (["lodg"], "lodge")

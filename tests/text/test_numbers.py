@@ -83,9 +83,9 @@ CASES = [
     # Acronyms that are function words in lower case.
     ("What is the budget of the IT department?", "The IT department has a budget of 40,000.", ["The HR department has a budget, and it is 20,000."]),
     ("What does the WHO advise?", "The WHO advises boiling the water.", ["The UN advises filtering the water.", "Those who advise it boil the water."]),
-    ("When does the AM radio play?", "The AM radio plays at noon.", ["The FM radio plays at noon.", "I am the radio that plays."]),
     ("Who was Henry VI?", "Henry VI founded Eton and reigned for a long time in the fifteenth century.", ["Henry VIII had six wives."]),
     ("Who advises boiling it?", "The UN advises boiling it, the sea too.", ["The WHO and the IT department advise."]),
+    ("What leaves at 9:30 AM?", "The ferry leaves at 9:30.", ["The AM radio plays at noon."]),
     # Words that a line's end or an invisible mark cuts.
     ("climate", "The sea takes up the gas driving cli-\nmate change.", ["The mate of the ship drives well."]),
     ("information", "This infor-\n   mation is old.", ["The formation of rocks is old."]),

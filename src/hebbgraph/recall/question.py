@@ -194,7 +194,7 @@ def _languages(
     enough = {name for name, n in df.items() if n * _FEW >= snapshot.n_chunks}
     # "Dog office" is not Danish, nor "car refund" French, unless half of the chunks are.
     told = {name for name, n in df.items() if not text.isascii() or 2 * n >= snapshot.n_chunks}
-    told |= {name for name in df if len(STOP_WORDS.get(name, set()) & set(tokens)) > 1}
+    told |= {name for name in spoken if len(STOP_WORDS.get(name, set()) & set(tokens)) > 1}
     return df.keys() & set(spoken) or enough, [n for n in spoken if n in told or n not in STEMMED]
 
 
