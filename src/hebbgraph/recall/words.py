@@ -10,9 +10,11 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +24,7 @@ from hebbgraph.errors import DamagedIndexError
 from hebbgraph.formulas.bm25 import K1, idf, length_norms, lower_stubs, term_scores
 from hebbgraph.recall.snapshot import Snapshot
 from hebbgraph.store.postings import Postings, read_blocks, united
+from hebbgraph.store.terms import Term
 from hebbgraph.terms import TermKind
 
 #: Words of more chunks than this are read block by block, if few chunks are still looked up.
@@ -30,34 +33,44 @@ _COMMON = 4096
 _MARGIN = 1e-6
 
 
-class WordSearch:
-    """Finds the chunks that hold the words of a question, which have weights in it.
+class Word(NamedTuple):
+    """A word of a question, as the index knows it.
 
-    ``forms`` are other terms of the same word, by word, each with a term that a chunk must hold,
-    too: itself, or the label of a language. A chunk that holds one of these holds the word, as
-    often as the most frequent one.
+    A chunk that holds one of its terms holds the word, as often as the most frequent one. With each
+    term goes one that the chunk must hold, too: itself, or the label of a language.
     """
 
-    def __init__(
-        self,
-        snapshot: Snapshot,
-        weights: Mapping[str, float],
-        forms: Mapping[str, Collection[tuple[str, str]]] | None = None,
-    ) -> None:
-        self.snapshot = snapshot
-        self.weights = weights
-        self.also: list[int] = []  # terms whose postings are read with those of words
-        pairs = {word: [(word, word), *(forms or {}).get(word, ())] for word in weights}
-        every = chain.from_iterable(chain.from_iterable(pairs.values()))
-        found = snapshot.find(TermKind.WORD, list(dict.fromkeys(every)))
-        self.terms = {
-            word: [(found[form], found[where]) for form, where in some if form in found]
-            for word, some in pairs.items()
-        }
+    terms: list[tuple[Term, Term]]
 
-    def frequency(self, word: str) -> int:
-        """Return the number of chunks that hold a word, by its most frequent form."""
-        return max((min(term.df, where.df) for term, where in self.terms.get(word, ())), default=0)
+    @property
+    def df(self) -> int:
+        """The number of chunks that hold its most frequent term."""
+        return max((min(term.df, other.df) for term, other in self.terms), default=0)
+
+
+def find_words(
+    snapshot: Snapshot,
+    words: Iterable[str],
+    forms: Mapping[str, Collection[tuple[str, str]]] | None = None,
+) -> dict[str, Word]:
+    """Find words; ``forms`` are other keys of their terms, each with that of the other term."""
+    pairs = {word: [(word, word), *(forms or {}).get(word, ())] for word in words}
+    every = chain.from_iterable(chain.from_iterable(pairs.values()))
+    found = snapshot.find(TermKind.WORD, list(dict.fromkeys(every)))
+    return {
+        word: Word([(found[form], found[other]) for form, other in keys if form in found])
+        for word, keys in pairs.items()
+    }
+
+
+@dataclass(frozen=True)
+class WordSearch:
+    """Finds the chunks that hold the words of a question, which have weights in it."""
+
+    snapshot: Snapshot
+    words: Mapping[str, Word]
+    weights: Mapping[str, float]
+    also: Collection[int] = ()  #: terms whose postings are read with those of words
 
     def holders(self, word: str) -> IntArray:
         return self._read([word])[word].rows
@@ -71,7 +84,7 @@ class WordSearch:
         self, n: int, allowed: Allowed | None = None
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return the n best chunks and their BM25; of equal ones those with the smaller ids."""
-        df = {word: self.frequency(word) for word in self.terms}
+        df = {word: self.words[word].df for word in self.weights}
         order = sorted(filter(df.get, df), key=lambda word: (df[word], word))
         if not order:
             return np.empty(0, np.int64), np.empty(0)
@@ -102,7 +115,9 @@ class WordSearch:
 
     def _read(self, words: Sequence[str], among: IntArray | None = None) -> dict[str, Postings]:
         """Read the postings of words; of common words only blocks with rows ``among`` some."""
-        terms = {term.id: term for word in words for pair in self.terms[word] for term in pair}
+        terms = {
+            term.id: term for word in words for pair in self.words[word].terms for term in pair
+        }
         known = self.snapshot.cache.tables["postings"]
         common = [id_ for id_, term in terms.items() if term.df > _COMMON and id_ not in known]
         blocks = {} if among is None or not common else self._blocks(common, among)
@@ -112,7 +127,7 @@ class WordSearch:
     def _united(self, word: str, read: Mapping[int, Postings]) -> Postings:
         """Unite the postings of a word's terms; a form of a language counts in that language."""
         held = []
-        for term, where in self.terms[word]:
+        for term, where in self.words[word].terms:
             held.append(read[term.id])
             if where.id != term.id:
                 held[-1] = held[-1].take(places_in(read[where.id].rows, held[-1].rows)[1])
