@@ -265,7 +265,7 @@ def words(path: str, questions: Sequence[str], corpus: str) -> dict[str, Any]:
 
         def ours(terms: dict[str, float], caches: Caches) -> object:
             snapshot = Snapshot(session, caches)
-            return WordSearch(snapshot, find_words(snapshot, terms), terms).best(200)
+            return WordSearch(snapshot, find_words(snapshot, terms, {}), terms).best(200)
 
         warm = Caches()
         for name, call in (

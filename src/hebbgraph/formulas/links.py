@@ -107,9 +107,8 @@ def follow_links(
         total = sum_by(links.source, pull, len(sources))
         flow = share * mass[links.source] * pull / (p.leak + total[links.source])
         flows.append(LinkFlows(sources[links.source], links.tag, links.target, flow))
-    if not flows:
-        return None
-    return LinkFlows(*(np.concatenate(column) for column in zip(*flows, strict=True)))
+    columns = zip(*flows, strict=True)
+    return LinkFlows._make(map(np.concatenate, columns)) if flows else None
 
 
 def _directions(

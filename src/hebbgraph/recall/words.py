@@ -46,12 +46,10 @@ class Word(NamedTuple):
 
 
 def find_words(
-    snapshot: Snapshot,
-    words: Iterable[str],
-    forms: Mapping[str, Collection[tuple[str, str]]] | None = None,
+    snapshot: Snapshot, words: Iterable[str], forms: Mapping[str, Collection[tuple[str, str]]]
 ) -> dict[str, Word]:
-    """Find words; ``forms`` are other keys of their terms, each with that of the other term."""
-    pairs = {word: [(word, word), *(forms or {}).get(word, ())] for word in words}
+    """Find words; ``forms`` are keys of more terms of each, with that of the term beside it."""
+    pairs = {word: [(word, word), *forms.get(word, ())] for word in words}
     every = chain.from_iterable(chain.from_iterable(pairs.values()))
     found = snapshot.find(TermKind.WORD, list(dict.fromkeys(every)))
     return {
