@@ -224,7 +224,7 @@ def words(path: str, questions: Sequence[str], corpus: str) -> dict[str, Any]:
     import tantivy
 
     from hebbgraph.recall.snapshot import Snapshot
-    from hebbgraph.recall.words import WordSearch
+    from hebbgraph.recall.words import WordSearch, find_words
     from hebbgraph.store.database import Caches
     from hebbgraph.text.context import text_words, tokenize_texts
     from hebbgraph.text.query import query_terms
@@ -264,7 +264,8 @@ def words(path: str, questions: Sequence[str], corpus: str) -> dict[str, Any]:
     with index._database.read() as session:
 
         def ours(terms: dict[str, float], caches: Caches) -> object:
-            return WordSearch(Snapshot(session, caches), terms).best(200)
+            snapshot = Snapshot(session, caches)
+            return WordSearch(snapshot, find_words(snapshot, terms, {}), terms).best(200)
 
         warm = Caches()
         for name, call in (

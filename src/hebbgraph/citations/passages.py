@@ -75,10 +75,6 @@ _BETWEEN = re.compile(
 )
 #: Before a key, and between it and a text on its line: ``] Content: "``
 _MARKS = " \t>*#=\"'“«{-"
-#: A line that begins like a key.
-_LABEL_LINE = re.compile(
-    rf"^[{_MARKS}]*(?:{_HEAD.pattern}|{_LIST_HEAD.pattern})", re.IGNORECASE | re.MULTILINE
-)
 _TAIL = re.compile(
     rf"[:.)\],–{_MARKS}]*(?:[\w ]*(?:content|text|snippet|excerpt|passage)s?[\"']?: ?[\"'“«]?)?"
 )
@@ -302,41 +298,45 @@ def _key_at_start(line: str, head: re.Pattern[str], *, ends: bool = False) -> st
 
 
 class _Label(NamedTuple):
-    """A line above a text that begins like a key."""
+    """A line that begins like a key."""
 
     form: str  #: what stands before its number, such as "source"
     number: int
-    is_key: bool  #: of the text
+    is_key: bool  #: of the text below
+    is_part: bool  #: of that key, which may take two lines
 
 
 def _doubled(prompt: str, places: list[Place], keys: list[str | None]) -> Iterator[str]:
     """Yield numbers that also stand before something else, such as a document around the texts.
 
-    Lines count that have the form of a key, and those that go on with a list begun above all
+    Labels count that have the form of a key, and those that go on with a list begun above all
     texts. Other lists there are rules or examples.
     """
-    forms, above, among, last = set[str](), dict[str, _Label](), list[_Label](), 0
+    above, lists, last = dict[str, _Label](), dict[str, list[_Label]](), 0
     for (start, end, _), key in zip(places, keys, strict=True):
-        found = [(m, m[m.lastindex or 0]) for m in _LABEL_LINE.finditer(prompt, last, start)]
-        found = [(match, number) for match, number in found if number.isdecimal()]
-        own = max((at for at, (_, number) in enumerate(found) if number == key), default=len(found))
-        for at, (match, number) in enumerate(found[: own + 1]):  # metadata may follow a key
-            form = prompt[match.start() : match.start(match.lastindex or 0)].strip(_MARKS).lower()
-            label = _Label(form, int(number), number == key and at >= own - 1)  # in two lines
-            if at == own:
-                forms.add(form)
-            if last or at == own or _TAIL.fullmatch(prompt, match.end(), start):
-                among.append(label)
+        for label in _labels(prompt[last:start].split("\n")[last > 0 :], key):
+            if last or label.is_key:
+                lists.setdefault(label.form, []).append(label)
             else:
-                above[form] = label
+                above[label.form] = label
         last = end
-    for label in among:
-        before = above.pop(label.form, label)
-        goes_on = before.number < label.number
-        if goes_on or label.form in forms:
-            forms.add(label.form)
-            counted = (before, label) if goes_on else (label,)
-            yield from (str(number) for _, number, is_key in counted if not is_key)
+    for form, labels in lists.items():
+        begun = [above[form]] if form in above and above[form].number < labels[0].number else []
+        if begun or any(label.is_key for label in labels):
+            yield from (str(label.number) for label in begun + labels if not label.is_part)
+
+
+def _labels(lines: Sequence[str], key: str | None) -> list[_Label]:
+    """Return the labels among the lines above a text, down to its key: metadata may follow it."""
+    labels = list[_Label]()
+    for line in reversed(lines):
+        number = _key_at_start(line, _HEAD) or _key_at_start(line, _LIST_HEAD)
+        if number and number.isdecimal():
+            form = line.partition(number)[0].strip(_MARKS).lower()
+            is_key = number == key and not any(label.is_key for label in labels)
+            labels = [] if is_key else labels
+            labels.append(_Label(form, int(number), is_key, number == key and len(labels) < 2))
+    return labels[::-1]
 
 
 def read_prompt(prompt: Any) -> tuple[str, list[tuple[str, str, list[str]]]]:

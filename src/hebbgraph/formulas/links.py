@@ -26,6 +26,7 @@ leads to no particular chunk of that page.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -70,12 +71,12 @@ class LinkFlows(NamedTuple):
 
 
 class _Links(NamedTuple):
-    """Edges from sources (by position) over tags to chunks; ``shared`` counts a tag's targets."""
+    """Links from sources over tags to chunks; all arrays have shape (n_links,)."""
 
-    source: IntArray
+    source: IntArray  #: position in ``sources``
     tag: IntArray
     target: IntArray
-    shared: FloatArray
+    shared: FloatArray  #: how many chunks the tag leads to
 
     def where(self, keep: BoolArray | IntArray) -> _Links:
         return _Links._make(column[keep] for column in self)
@@ -96,80 +97,91 @@ def follow_links(
     ``allowed`` returns which of some chunks take part; all if omitted. Links that more chunks have
     than ``cut`` lead nowhere.
     """
-    owner, tags, entitled, mentions, _ = view.mentions_of(sources)
-    at = np.flatnonzero(mentions == 0)
-    df = view.df(tags[at])
-    keep = (df > 1) & (df <= cut)
-    if not keep.any():
-        return None
-    at, rarity = at[keep], -df[keep].astype(np.float64)
-    at = at[top_n_per_owner(owner[at], rarity, len(sources), p.tags_per_chunk)]
-    owner, tags, entitled = owner[at], tags[at], entitled[at]
-    reached, position = np.unique(tags, return_inverse=True)
-    holder, chunks, is_address = view.chunks_of(reached)
-    if allowed is not None:
-        keep = allowed(chunks)
-        holder, chunks, is_address = holder[keep], chunks[keep], is_address[keep]
-    kind = view.link_kinds(reached)
-    leaves, arrives = kind[position], kind[holder]
     flows = []
-    for share, leaving, arriving, is_backward in (
-        (p.forward, ~entitled & (leaves != TermKind.EDGE), is_address, False),
-        (p.backward, entitled & (leaves == TermKind.ADDRESS), ~is_address, True),
-        (p.sideways, leaves == TermKind.EDGE, arrives == TermKind.EDGE, False),
-    ):
-        rows = np.flatnonzero(leaving)
-        links = _joined(owner[rows], position[rows], holder[arriving], chunks[arriving], len(kind))
-        links = links.where(links.target != sources[links.source])
-        links = _most_particular(links, kind)
-        if not len(links.source):
-            continue
-        answer = _answer(links, sources, evidence)
-        if evidence.sentences is not None and not is_backward:
-            said = evidence.sentences(sources[links.source], reached[links.tag])
-            answer = answer + p.sentence * said
+    for share, links, is_backward in _directions(view, sources, p, cut, allowed):
+        answer = _answer(links, sources, evidence, 0.0 if is_backward else p.sentence)
         pull = answer**2 / links.shared if is_backward else answer**2
         # Dozens of chunks may link to a page with equal evidence; no order among them is right.
         keep = top_n_per_owner(links.source, pull, len(sources), p.fan_out, all_ties=True)
         links, pull = links.where(keep), pull[keep]
         total = sum_by(links.source, pull, len(sources))
         flow = share * mass[links.source] * pull / (p.leak + total[links.source])
-        flows.append(LinkFlows(sources[links.source], reached[links.tag], links.target, flow))
-    if not flows:
-        return None
-    return LinkFlows(*(np.concatenate(column) for column in zip(*flows, strict=True)))
+        flows.append(LinkFlows(sources[links.source], links.tag, links.target, flow))
+    columns = zip(*flows, strict=True)
+    return LinkFlows._make(map(np.concatenate, columns)) if flows else None
+
+
+def _directions(
+    view: IncidenceView, sources: IntArray, p: LinkParameters, cut: int, allowed: Allowed | None
+) -> Iterator[tuple[float, _Links, bool]]:
+    """Yield the share of each direction, the links, if there are any, and if it is backwards."""
+    owner, tags, is_own = _references(view, sources, p.tags_per_chunk, cut)
+    if not len(tags):
+        return
+    distinct, tag = np.unique(tags, return_inverse=True)  # tags are positions from here on
+    kind = view.link_kinds(distinct)
+    holder, chunks, is_address = view.chunks_of(distinct)
+    if allowed is not None:
+        keep = allowed(chunks)
+        holder, chunks, is_address = holder[keep], chunks[keep], is_address[keep]
+    is_edge, is_place = kind == TermKind.EDGE, kind == TermKind.ADDRESS
+    for share, leaves, arrives, is_backward in (
+        (p.forward, ~is_own & ~is_edge[tag], is_address, False),
+        (p.backward, is_own & is_place[tag], ~is_address, True),
+        (p.sideways, is_edge[tag], is_edge[holder], False),
+    ):
+        links = _joined(owner[leaves], tag[leaves], holder[arrives], chunks[arrives], len(kind))
+        links = links.where(links.target != sources[links.source])
+        links = _most_particular(links, kind)
+        if len(links.source):
+            yield share, links._replace(tag=distinct[links.tag]), is_backward
+
+
+def _references(
+    view: IncidenceView, sources: IntArray, most: int, cut: int
+) -> tuple[IntArray, IntArray, BoolArray]:
+    """Return the rarest references of each source, ``most`` at most, that other chunks have, too.
+
+    They are (position in ``sources``, tag, whether it is the source's own address), by source.
+    """
+    owner, tags, is_own, mentions, _ = view.mentions_of(sources)
+    at = np.flatnonzero(mentions == 0)
+    df = view.df(tags[at])
+    is_shared = (df > 1) & (df <= cut)
+    at, df = at[is_shared], df[is_shared]
+    at = at[top_n_per_owner(owner[at], -df.astype(np.float64), len(sources), most)]
+    return owner[at], tags[at], is_own[at]
 
 
 def _joined(
     source: IntArray, tag: IntArray, holder: IntArray, chunks: IntArray, n_tags: int
 ) -> _Links:
     """Join (source, tag) with (holder, chunk), both ascending, where tag and holder agree."""
-    counts = np.bincount(holder, minlength=n_tags)
-    starts, shared = (np.cumsum(counts) - counts)[tag], counts[tag]
+    n_chunks = np.bincount(holder, minlength=n_tags)
+    first, shared = (np.cumsum(n_chunks) - n_chunks)[tag], n_chunks[tag]
     row = np.repeat(np.arange(len(tag)), shared)
-    at = (starts - np.cumsum(shared) + shared)[row] + np.arange(len(row))
-    return _Links(source[row], tag[row], chunks[at], shared[row].astype(np.float64))
+    nth = np.arange(len(row)) - (np.cumsum(shared) - shared)[row]  # of the chunks of its tag
+    return _Links(source[row], tag[row], chunks[first[row] + nth], shared[row].astype(np.float64))
 
 
-def _answer(links: _Links, sources: IntArray, evidence: Evidence) -> FloatArray:
+def _answer(links: _Links, sources: IntArray, evidence: Evidence, sentence: float) -> FloatArray:
     """Return a(c, c') of each link: how well the target answers what the source leaves open."""
     answer = evidence.values_of(links.target)
-    if evidence.words is None:
-        return answer
-    weights = evidence.words(np.concatenate((sources, links.target)))
-    lacking = np.maximum(weights[len(sources) :] - weights[links.source], 0.0)
-    total: FloatArray = answer + lacking.sum(axis=1)
-    return total
+    if evidence.words is not None:
+        weights = evidence.words(np.concatenate((sources, links.target)))  # a row for each chunk
+        lacking = np.maximum(weights[len(sources) :] - weights[links.source], 0.0)
+        answer = answer + lacking.sum(axis=1)
+    if evidence.sentences is not None and sentence:
+        answer = answer + sentence * evidence.sentences(sources[links.source], links.tag)
+    return answer
 
 
 def _most_particular(links: _Links, kind: IntArray) -> _Links:
     """Keep one link to each target, and pages only if no address leads to one of their chunks."""
-    is_page = kind[links.tag] == TermKind.PAGE
-    target = links.source * (int(links.target.max(initial=0)) + 1) + links.target
-    named = is_page & np.isin(target, target[~is_page])
+    pair = links.source * (int(links.target.max(initial=0)) + 1) + links.target
     page = links.source * len(kind) + links.tag
-    links = links.where(~np.isin(page, page[named]))
-    links = links.where(np.lexsort((links.shared, links.target, links.source)))
-    first = np.ones(len(links.source), np.bool_)
-    first[1:] = (np.diff(links.source) != 0) | (np.diff(links.target) != 0)
-    return links.where(first)
+    is_page = kind[links.tag] == TermKind.PAGE
+    has_address = is_page & np.isin(pair, pair[~is_page])
+    at = np.flatnonzero(~np.isin(page, page[has_address]))
+    at = at[np.lexsort((links.shared[at], pair[at]))]
+    return links.where(at[np.unique(pair[at], return_index=True)[1]])

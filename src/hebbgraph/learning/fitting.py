@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
 from itertools import chain, islice
@@ -151,31 +151,43 @@ def _exams(
 def _each(
     session: Session, lessons: Sequence[LessonRow], quorum: int, shares: tuple[float, float]
 ) -> Iterator[tuple[FloatArray, FloatArray, BoolArray]]:
-    """Yield the features of each exam, those without what was taught of the cited, and these."""
+    """Yield the features of each exam, those without what was taught of the cited, and these.
+
+    An exam of n texts has features of shape (n, 8): see :class:`Exams`.
+    """
     cache = Cache()
     for lesson in lessons:
         shown = _shown(lesson, shares)
         cited = set(lesson.body["cited"].values())
-        texts = cited | shown.keys()
+        texts = sorted(cited | shown.keys())
         found = products(
             session, lesson.cues, lesson.path, lesson.vector, digests=texts, cache=cache
         )
         values = without(found, question_weights(session, lesson.question_key, quorum))
-        candidates = sorted({*shown, *cited})
-        if len(shown) < _CHOICE or not cited <= shown.keys():
-            # A choice among the chunks shown says nothing of others; a citation beyond them does.
-            best = evidence_of(values)[:, WORDS].argsort(kind="stable")[::-1].tolist()
-            brought = [found.digests[at] for at in best if found.digests[at] not in shown]
-            candidates = sorted({*candidates, *brought[:_BROUGHT]})
-        place = {digest: at for at, digest in enumerate(found.digests)}
-        values = np.concatenate((values, np.zeros((1, *values.shape[1:]))))  # of untaught texts
-        values = values[[place.get(digest, -1) for digest in candidates]]
-        lowest = min(shown.values(), default=0.0)
-        static = np.array([shown.get(digest, _BEYOND * lowest) for digest in candidates])
-        is_cited = np.array([digest in cited for digest in candidates])
+        texts = _choice_set(shown, cited, found.digests, values)
+        taught, untaught = dict(zip(found.digests, values, strict=True)), np.zeros(values.shape[1:])
+        values = np.array([taught.get(text, untaught) for text in texts])
+        beyond = _BEYOND * min(shown.values(), default=0.0)
+        static = np.array([shown.get(text, beyond) for text in texts])
+        is_cited = np.array([text in cited for text in texts])
         blank = values.copy()
         blank[is_cited] = 0.0
         yield _features(static, values), _features(static, blank), is_cited
+
+
+def _choice_set(
+    shown: Collection[str], cited: set[str], taught: Sequence[str], values: FloatArray
+) -> list[str]:
+    """Return the texts from which readers chose: shown ones, cited ones and those that words bring.
+
+    A choice among the chunks shown says nothing of others; a citation beyond them does.
+    """
+    texts = {*shown, *cited}
+    if len(shown) < _CHOICE or not cited <= set(shown):
+        best = evidence_of(values)[:, WORDS].argsort(kind="stable")[::-1].tolist()
+        brought = [taught[at] for at in best if taught[at] not in shown]
+        texts.update(brought[:_BROUGHT])
+    return sorted(texts)
 
 
 def _shown(lesson: LessonRow, shares: tuple[float, float]) -> dict[str, float]:

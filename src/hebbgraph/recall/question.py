@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from hebbgraph.arrays import Float32Array
 from hebbgraph.recall.snapshot import Snapshot
-from hebbgraph.recall.words import WordSearch
+from hebbgraph.recall.words import Word, WordSearch, find_words
 from hebbgraph.records import Cue
 from hebbgraph.store.terms import Term, find_terms
 from hebbgraph.terms import TermKind
@@ -100,22 +100,18 @@ def read_question(
     terms = lexical_terms(tokens, language)
     held, spoken = _languages(snapshot, terms, tokens, text) if language == AUTO else ((), None)
     words = query_terms(text, language, spoken)
-    forms = _forms(tokens, text, language, held)
-    search = WordSearch(snapshot, words, forms)
-    if slips := _slips(snapshot, search, terms):
-        forms |= {word: {(near, near)} for word, near in slips.items()}
-        search = WordSearch(snapshot, words, forms)
+    found = find_words(snapshot, words, _forms(tokens, text, language, held))
+    slips = _slips(snapshot, found, terms)
+    found |= find_words(snapshot, slips, {word: [(near, near)] for word, near in slips.items()})
     if not (text.isascii() or is_syllabic(text)):
-        words = _known_pairs(terms, search)
-        search = WordSearch(snapshot, words, forms)
-    frequencies = {word: search.frequency(word) for word in words}
+        words = _known_pairs(terms, words, found)
+    frequencies = {word: found[word].df for word in words}
     weigh_compounds(words, frequencies, text, language)
     for word, df in frequencies.items():
         if is_code(word) and 0 < df <= MOST_WITH_CODE:
             words[word] *= 2
-    search.weights = words
     cues = _cues(snapshot, tokens)
-    search.also = [cue.id for cue in cues if cue.is_known]
+    search = WordSearch(snapshot, found, words, [cue.id for cue in cues if cue.is_known])
     about = subject(text)
     names = {name.lower() for name in _CAPITAL.findall(text)}
     trust = _trust(snapshot, cues, frequencies, names, language)
@@ -198,7 +194,7 @@ def _languages(
     return df.keys() & set(spoken) or enough, [n for n in spoken if n in told or n not in STEMMED]
 
 
-def _slips(snapshot: Snapshot, search: WordSearch, terms: Iterable[str]) -> dict[str, str]:
+def _slips(snapshot: Snapshot, words: Mapping[str, Word], terms: Iterable[str]) -> dict[str, str]:
     """Return words that no chunk holds, each with the most frequent word one slip away."""
 
     def read(words: list[str]) -> dict[str, str]:
@@ -213,24 +209,27 @@ def _slips(snapshot: Snapshot, search: WordSearch, terms: Iterable[str]) -> dict
     unknown = [
         word
         for word in dict.fromkeys(terms)
-        if word in search.weights and len(word) >= _LONG and not search.frequency(word)
+        if word in words and len(word) >= _LONG and not words[word].df
     ]
     near = snapshot.cache.known("slips", unknown, read, 200)
     return {word: other for word, other in near.items() if other}
 
 
-def _known_pairs(terms: Sequence[str], search: WordSearch) -> dict[str, float]:
+def _known_pairs(
+    terms: Sequence[str], weights: dict[str, float], words: Mapping[str, Word]
+) -> dict[str, float]:
     """Drop pairs of characters that no chunk holds: ends of two words, or grammar."""
+    known = {word for word in words if words[word].df}
     dropped = set()
     for before, pair, after in zip(["", *terms], terms, [*terms[1:], ""], strict=False):
-        if len(pair) > 1 and not pair.isascii() and not search.frequency(pair):
-            is_beside = (before[-1:] == pair[0] and search.frequency(before)) or (
-                after[:1] == pair[-1] and search.frequency(after)
+        if len(pair) > 1 and not pair.isascii() and pair not in known:
+            is_beside = (before[-1:] == pair[0] and before in known) or (
+                after[:1] == pair[-1] and after in known
             )
             if is_beside or (len(pair) == 2 and _GRAMMAR.search(pair)):
                 dropped.add(pair)
-    left = {word: weight for word, weight in search.weights.items() if word not in dropped}
-    return left or dict(search.weights)
+    left = {word: weight for word, weight in weights.items() if word not in dropped}
+    return left or weights
 
 
 def weigh_compounds(

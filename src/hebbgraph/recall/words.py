@@ -1,7 +1,7 @@
 """Word search: BM25 over postings, the best chunks only.
 
-Words are read from the rarest on. Once the rest cannot lift a chunk that was not seen yet into the
-first n (MaxScore [1]_), only the chunks that may still get there are looked up.
+Scores are summed from the rarest word on. Once the rest cannot lift a chunk that was not seen yet
+into the first n (MaxScore [1]_), only those of the chunks that may still get there.
 
 References
 ----------
@@ -10,9 +10,10 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from functools import partial
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,57 +22,64 @@ from hebbgraph.arrays import DECIMALS, Allowed, BoolArray, IntArray, highest, pl
 from hebbgraph.errors import DamagedIndexError
 from hebbgraph.formulas.bm25 import K1, idf, length_norms, lower_stubs, term_scores
 from hebbgraph.recall.snapshot import Snapshot
-from hebbgraph.store.postings import Postings, read_blocks, united
+from hebbgraph.store.postings import Postings, united
+from hebbgraph.store.terms import Term
 from hebbgraph.terms import TermKind
 
-#: Words of more chunks than this are read block by block, if few chunks are still looked up.
-_COMMON = 4096
 #: Scores that differ by less may be equal once they are rounded.
 _MARGIN = 1e-6
 
 
-class WordSearch:
-    """Finds the chunks that hold the words of a question, which have weights in it.
+class Word(NamedTuple):
+    """A word of a question, as the index knows it.
 
-    ``forms`` are other terms of the same word, by word, each with a term that a chunk must hold,
-    too: itself, or the label of a language. A chunk that holds one of these holds the word, as
-    often as the most frequent one.
+    A chunk that holds one of its terms holds the word, as often as the most frequent one. With each
+    term goes one that the chunk must hold, too: itself, or the label of a language.
     """
 
-    def __init__(
-        self,
-        snapshot: Snapshot,
-        weights: Mapping[str, float],
-        forms: Mapping[str, Collection[tuple[str, str]]] | None = None,
-    ) -> None:
-        self.snapshot = snapshot
-        self.weights = weights
-        self.also: list[int] = []  # terms whose postings are read with those of words
-        pairs = {word: [(word, word), *(forms or {}).get(word, ())] for word in weights}
-        every = chain.from_iterable(chain.from_iterable(pairs.values()))
-        found = snapshot.find(TermKind.WORD, list(dict.fromkeys(every)))
-        self.terms = {
-            word: [(found[form], found[where]) for form, where in some if form in found]
-            for word, some in pairs.items()
-        }
+    terms: list[tuple[Term, Term]]
 
-    def frequency(self, word: str) -> int:
-        """Return the number of chunks that hold a word, by its most frequent form."""
-        return max((min(term.df, where.df) for term, where in self.terms.get(word, ())), default=0)
+    @property
+    def df(self) -> int:
+        """The number of chunks that hold its most frequent term."""
+        return max((min(term.df, other.df) for term, other in self.terms), default=0)
+
+
+def find_words(
+    snapshot: Snapshot, words: Iterable[str], forms: Mapping[str, Collection[tuple[str, str]]]
+) -> dict[str, Word]:
+    """Find words; ``forms`` are keys of more terms of each, with that of the term beside it."""
+    pairs = {word: [(word, word), *forms.get(word, ())] for word in words}
+    every = chain.from_iterable(chain.from_iterable(pairs.values()))
+    found = snapshot.find(TermKind.WORD, list(dict.fromkeys(every)))
+    return {
+        word: Word([(found[form], found[other]) for form, other in keys if form in found])
+        for word, keys in pairs.items()
+    }
+
+
+@dataclass(frozen=True)
+class WordSearch:
+    """Finds the chunks that hold the words of a question, which have weights in it."""
+
+    snapshot: Snapshot
+    words: Mapping[str, Word]
+    weights: Mapping[str, float]
+    also: Collection[int] = ()  #: terms whose postings are read with those of words
 
     def holders(self, word: str) -> IntArray:
         return self._read([word])[word].rows
 
     def holds(self, words: Sequence[str], rows: IntArray) -> dict[str, BoolArray]:
         """Return for each word which of some rows hold it."""
-        read = self._read(words, rows)
+        read = self._read(words)
         return {word: places_in(held.rows, rows)[1] for word, held in read.items()}
 
     def best(
         self, n: int, allowed: Allowed | None = None
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return the n best chunks and their BM25; of equal ones those with the smaller ids."""
-        df = {word: self.frequency(word) for word in self.terms}
+        df = {word: self.words[word].df for word in self.weights}
         order = sorted(filter(df.get, df), key=lambda word: (df[word], word))
         if not order:
             return np.empty(0, np.int64), np.empty(0)
@@ -79,15 +87,12 @@ class WordSearch:
             word: self.weights[word] * idf(df[word], self.snapshot.n_chunks) for word in order
         }
         rest = sum(weights.values()) * (K1 + 1)
-        read = self._read([word for word in order if df[word] <= _COMMON] or order[:1])
+        read = self._read(order)
         size = max((int(held.rows[-1]) for held in read.values() if len(held.rows)), default=0)
         size = max(size, self.snapshot.n_chunks) + 1  # rows are as many, unless some were deleted
         seen = _Scores(n, size, self.snapshot.counts.mean_length, allowed)
         for word in order:
             rest -= weights[word] * (K1 + 1)
-            if word not in read:  # whole postings of few words, until there are candidates
-                most = len(order) if seen.candidates is not None else 1 + len(read) // 8
-                read |= self._read([w for w in order if w not in read][:most], seen.candidates)
             seen.add(read[word], weights[word])
             seen.settle(rest)
         rows, scores = seen.result()
@@ -100,43 +105,19 @@ class WordSearch:
         scores = lower_stubs(scores, lengths, held, np.array(list(weights.values())))
         return rows, scores.round(DECIMALS)
 
-    def _read(self, words: Sequence[str], among: IntArray | None = None) -> dict[str, Postings]:
-        """Read the postings of words; of common words only blocks with rows ``among`` some."""
-        terms = {term.id: term for word in words for pair in self.terms[word] for term in pair}
-        known = self.snapshot.cache.tables["postings"]
-        common = [id_ for id_, term in terms.items() if term.df > _COMMON and id_ not in known]
-        blocks = {} if among is None or not common else self._blocks(common, among)
-        read = blocks | self.snapshot.postings((*self.also, *(terms.keys() - blocks)))
+    def _read(self, words: Iterable[str]) -> dict[str, Postings]:
+        terms = {term.id for word in words for pair in self.words[word].terms for term in pair}
+        read = self.snapshot.postings((*self.also, *terms))
         return {word: self._united(word, read) for word in words}
 
     def _united(self, word: str, read: Mapping[int, Postings]) -> Postings:
         """Unite the postings of a word's terms; a form of a language counts in that language."""
         held = []
-        for term, where in self.terms[word]:
+        for term, where in self.words[word].terms:
             held.append(read[term.id])
             if where.id != term.id:
                 held[-1] = held[-1].take(places_in(read[where.id].rows, held[-1].rows)[1])
         return united(held)
-
-    def _blocks(self, terms: Sequence[int], rows: IntArray) -> dict[int, Postings]:
-        """Read only the blocks of terms in which some rows would be."""
-        session, cache = self.snapshot.session, self.snapshot.cache
-
-        def read(missing: list[int]) -> dict[int, IntArray]:
-            sql = "SELECT term, first, block FROM $posting WHERE term = ANY(?) ORDER BY term, first"
-            found = np.array(session.rows(sql, missing), np.int64).reshape(-1, 3)
-            return {term: found[found[:, 0] == term].T for term in missing}
-
-        places = cache.known("places", terms, read, lambda place: place.nbytes)
-        wanted = {
-            term: blocks[np.unique(np.maximum(firsts.searchsorted(rows, "right") - 1, 0))].tolist()
-            for term, (_, firsts, blocks) in places.items()
-        }
-        held = cache.known("blocks", chain(*wanted.values()), partial(read_blocks, session), len)
-        return {
-            term: Postings.decode(b"".join(held[block] for block in blocks))
-            for term, blocks in wanted.items()
-        }
 
 
 class _Scores:
@@ -149,17 +130,15 @@ class _Scores:
         self._scores = np.zeros(size)
         self._least = 0.0  # that the n-th highest score has reached
         self._sample: IntArray = np.empty(0, np.int64)
-        self.candidates: IntArray | None = None
+        self._candidates: IntArray | None = None
 
     def add(self, held: Postings, weight: float) -> None:
-        if self.candidates is None:
+        if self._candidates is None:
             if self._allowed is not None and not (keep := self._allowed(held.rows)).all():
                 held = held.take(keep)
-        elif 2 * len(self.candidates) < len(held.rows):  # or adding to all is faster
-            at, is_held = places_in(held.rows, self.candidates)
+        elif 2 * len(self._candidates) < len(held.rows):  # or adding to all is faster
+            at, is_held = places_in(held.rows, self._candidates)
             held = held.take(at[is_held])
-        if len(held.rows) and (more := int(held.rows[-1]) + 1 - len(self._scores)) > 0:
-            self._scores = np.append(self._scores, np.zeros(more))
         if len(self._sample) < self._n:
             self._sample = held.rows
         scores = weight * term_scores(held.numbers, self._norms.take(held.roles))
@@ -170,21 +149,21 @@ class _Scores:
 
     def settle(self, rest: float) -> None:
         """Drop the chunks that cannot get among the first n by words worth ``rest`` together."""
-        among = self._sample if self.candidates is None else self.candidates
+        among = self._sample if self._candidates is None else self._candidates
         if len(among) < self._n:
             return
         scores = self._scores[among]
         self._least = float(np.partition(scores, -self._n)[-self._n])
         enough = self._least - rest - _MARGIN
-        if self.candidates is not None:
-            self.candidates = among[scores > enough]
+        if self._candidates is not None:
+            self._candidates = among[scores > enough]
         elif enough > 0:
-            self.candidates = np.flatnonzero(self._scores > enough)
+            self._candidates = np.flatnonzero(self._scores > enough)
             self.settle(rest)  # the n-th of these has a higher score than that of the sample
 
     def result(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return rows and scores, ascending by row; the n highest are among them."""
-        rows = self.candidates
+        rows = self._candidates
         if rows is None:
             rows = np.flatnonzero(self._scores > max(self._least - _MARGIN, 0.0))
         return rows.astype(np.int64), self._scores[rows]

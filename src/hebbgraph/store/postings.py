@@ -65,12 +65,6 @@ def read_postings(session: Session, terms: Iterable[int]) -> dict[int, Postings]
     return {term: Postings.decode(b"".join(parts)) for term, parts in read.items()}
 
 
-def read_blocks(session: Session, blocks: Sequence[int]) -> dict[int, bytes]:
-    """Return what some blocks of postings hold."""
-    sql = "SELECT block, data FROM $posting WHERE block = ANY(?)"
-    return dict.fromkeys(blocks, b"") | dict(session.rows(sql, blocks))
-
-
 class Blocks:
     """A table of records by a key and a row, which begins each record; both ascend.
 
