@@ -140,6 +140,27 @@ def test_keys_of_two_searches_differ(ships: list[Document]) -> None:
         assert tool.invoke({"query": " "}) == "No passage was found."
 
 
+@pytest.mark.parametrize("at_once", [True, False])
+def test_a_citation_teaches_the_search_that_showed_its_key(
+    retriever: HebbianRetriever, at_once: bool
+) -> None:
+    asked = {QUESTION: "was born", "Where was Ida Moss born?": "yeast"}  # which ranks her better
+
+    def answer(messages: list[BaseMessage]) -> Any:
+        found = [message for message in messages if isinstance(message, ToolMessage)]
+        left = [*asked][len(found) :] if at_once else [*asked][len(found) :][:1]
+        calls = [{"name": "search", "args": {"query": text}, "id": text} for text in left]
+        pairs = zip(found, asked.values(), strict=False)
+        said = ", ".join(f"so {key_before([result], text)}" for result, text in pairs)
+        return AIMessage("", tool_calls=calls) if calls else said
+
+    agent = create_agent(Scripted(answer=answer), [make_tool(retriever)])
+    with CitationLearner(retriever) as learner:
+        agent.invoke({"messages": [HumanMessage("Both?")]}, {"callbacks": [learner]})
+    assert sorted(cited(retriever.index.lessons())) == [["bread"], ["moss"]]
+    assert [retriever.index.recall(question)[0].id for question in asked] == ["moss", "bread"]
+
+
 def test_a_later_turn_may_cite_what_an_earlier_one_found(retriever: HebbianRetriever) -> None:
     model, tools = Scripted(answer=searching), [make_tool(retriever)]
     agent = create_agent(model, tools, checkpointer=InMemorySaver())

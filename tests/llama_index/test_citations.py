@@ -304,12 +304,30 @@ async def test_a_react_agent(index: HebbianGraphIndex, learner: CitationLearner)
     lesson_of(learner, index)
 
 
-async def test_a_query_engine_may_be_a_tool(
-    engine: Any, index: HebbianGraphIndex, learner: CitationLearner
+async def test_each_search_of_an_engine_learns_its_own(
+    index: HebbianGraphIndex, learner: CitationLearner
 ) -> None:
-    tool = QueryEngineTool.from_defaults(engine, name="search", description="Answers questions.")
-    await ReActAgent(tools=[tool], llm=RuleLLM(rule=react)).run(QUESTION)
-    lesson_of(learner, index)
+    """Both questions find both passages; the second ranks what the first one's answer cites."""
+    asked = {QUESTION: "Moss was born", "Who is Ida Moss of Tessel Bay?": "two white flashes"}
+
+    def cite(prompt: str) -> str:
+        text = next(text for question, text in asked.items() if question in prompt)
+        return f"{text} [{re.findall(r'^.([0-9]+).', prompt[: prompt.index(text)], re.M)[-1]}]."
+
+    def act(prompt: str) -> str:
+        done = prompt.split("## Current Conversation")[-1].split("Observation:")[1:]
+        if len(done) == len(asked):
+            return f"Thought: Done.\nAnswer: So it is: {' '.join(map(str.strip, done))}"
+        question = [*asked][len(done)]
+        return f'Thought: I ask.\nAction: search\nAction Input: {{"input": "{question}"}}'
+
+    engine = index.as_query_engine(RuleLLM(rule=cite), cite=True, similarity_top_k=6)
+    tool = QueryEngineTool.from_defaults(engine, name="search", description="Answers.")
+    await ReActAgent(tools=[tool], llm=RuleLLM(rule=act)).run("Tell me both.")
+    learner.flush()
+    assert [[*lesson.cited] for lesson in index.index.lessons()] == [["moss"], ["lamp"]]
+    for question, chunk in zip(asked, ("moss", "lamp"), strict=True):
+        assert index.index.recall(question)[0].id == chunk
 
 
 async def test_an_agent_that_searches_twice(

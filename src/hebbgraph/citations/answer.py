@@ -143,11 +143,14 @@ class Reading:
         What looks like a key and does not count: it is none, or also occurs in a passage.
     denied : bool
         Whether the answer says that the passages, or those that it names, do not help.
+    keys : tuple of str
+        Those by which it cites; native citations have none.
     """
 
     cited: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
     denied: bool = False
+    keys: tuple[str, ...] = ()
 
 
 def read_answer(
@@ -179,7 +182,7 @@ def read_answer(
     >>> passages = [Passage("a", "Built by Ida Moss."), Passage("b", "Born in Tessel Bay.")]
     >>> shown = number_passages(passages).shown
     >>> read_answer("Moss [1], born here [2][7].\n```\nx = y[2]\n```", shown)
-    Reading(cited=('a', 'b'), unknown=('7',), denied=False)
+    Reading(cited=('a', 'b'), unknown=('7',), denied=False, keys=('1', '2'))
     >>> read_answer({"answer": "Moss", "year": 1, "citations": [2]}, shown).cited
     ('b',)
     >>> read_answer("The passages do not say who built it. [1][2]", shown).denied
@@ -190,8 +193,8 @@ def read_answer(
         reader.read_message(answer)
     else:
         reader.read_fields(answer)
-    cited = () if reader.denies_all else tuple(reader.cited)
-    return Reading(cited, tuple(reader.unknown), reader.denies and not cited)
+    cited, keys = ((), ()) if reader.denies_all else (tuple(reader.cited), tuple(reader.keys))
+    return Reading(cited, tuple(reader.unknown), reader.denies and not cited, keys)
 
 
 def _is_message(value: Any) -> bool:
@@ -211,13 +214,14 @@ class _Reader:
         self._texts = [(p.id, " ".join(p.text.split())) for p in passages if p.id in shown.ids]
         self._denials = denials
         self.cited: dict[str, None] = {}
+        self.keys: dict[str, None] = {}
         self.unknown: dict[str, None] = {}
         self.denies = self.denies_all = False
 
     def _cite(self, names: Iterable[str]) -> None:
         for name in names:
             if name in self._shown.keys:
-                self.cited[self._shown.keys[name]] = None
+                self.cited[self._shown.keys[name]] = self.keys[name] = None
             else:
                 self.unknown[name] = None
 

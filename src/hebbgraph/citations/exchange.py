@@ -93,16 +93,23 @@ class Reply:
 def reached(replies: Sequence[Reply], output: Any) -> list[Reply]:
     """Return the replies that reached the user: drafts, gradings and failed tries did not."""
     text = read_prompt(output)[0]
-    words, said = _words(text), [_words(read_prompt(reply.answer)[0]) for reply in replies]
-    if words:  # of the reply; or a parser took them out of it
-        found = [len(own & words) >= _MOST_WORDS * len(own) > 0 or words <= own for own in said]
-    else:  # a graph's state holds the answer in one of its fields
-        state = output.values() if isinstance(output, Mapping) else ()
-        fields = [_words(read_prompt(field)[0]) for field in state]
-        found = [len(own) > 0 and own in fields for own in said]
-    answers = [reply for reply, is_answer in zip(replies, found, strict=True) if is_answer]
+    # A graph's state, or a dict, holds the answer in one of its fields.
+    state = output.values() if isinstance(output, Mapping) and not text else [text]
+    fields = [read_prompt(field)[0] for field in state]
+    every, answers = set[str]().union(*map(_words, fields)), list[Reply]()
+    for reply in replies:
+        said = read_prompt(reply.answer)[0]
+        own = _words(said)
+        is_kept = any(_is_most(own, _words(field), text) or said in field for field in fields)
+        if own and (is_kept or (every and every <= own)):  # or a parser took them out of it
+            answers.append(reply)
     # The application may have replaced the answer: its own text is read by the last keys.
-    return answers or [replace(reply, answer=text) if words else reply for reply in replies[-1:]]
+    return answers or [replace(reply, answer=text) if every else reply for reply in replies[-1:]]
+
+
+def _is_most(own: set[str], words: set[str], text: str) -> bool:
+    """Return whether a reply has most of its words here, of a field also most of that."""
+    return len(own & words) >= _MOST_WORDS * max(len(own), 0 if text else len(words))
 
 
 def _words(text: str) -> set[str]:
@@ -111,13 +118,14 @@ def _words(text: str) -> set[str]:
 
 def read_replies(
     replies: Sequence[Reply], recalls: Sequence[Recall], denials: Denials, calls: Sequence[Reply]
-) -> Outcome:
-    """Read what replies cite of the chunks of recalls.
+) -> tuple[Outcome, dict[str, list[str]]]:
+    """Read what replies cite; return also the chunks that each is shown together with.
 
     An agent may repeat what its tools cite, each under keys of its own.
     """
     hits = {(hit.id, hit.text): hit for recall in recalls for hit in recall.hits}
     cited, shown, reason = dict[str, None](), dict[str, None](), Reason.NOTHING_CITED
+    together: dict[str, list[str]] = {}
     for reply in replies:
         candidates = [*hits.values(), *reply.passages]
         seen = reply.shown or shown_in(reply.prompt, candidates)
@@ -127,9 +135,19 @@ def read_replies(
             reading = read_answer(reply.answer, keys, candidates, denials=denials)
             own = reading if call is reply else read_answer(call.answer, keys, candidates)
             cited.update(dict.fromkeys(id_ for id_ in reading.cited if id_ in own.cited))
+            together |= {keys.keys[key]: _result(keys, key) for key in reading.keys}
             shown.update(dict.fromkeys(keys.ids))
             reason = _why_nothing(reading, keys)
-    return Outcome(reason=None if cited else reason, cited=tuple(cited), shown=tuple(shown))
+    outcome = Outcome(reason=None if cited else reason, cited=tuple(cited), shown=tuple(shown))
+    return outcome, together
+
+
+def _result(shown: Shown, key: str) -> list[str]:
+    """Return the chunks that one search showed, with that of a key: its numbers go on by one."""
+    start = {name: int(name) - at for at, name in enumerate(shown.keys) if name.isdecimal()}
+    return [
+        id_ for name, id_ in shown.keys.items() if key in start and start.get(name) == start[key]
+    ]
 
 
 def _why_nothing(reading: Reading, shown: Shown) -> Reason:
@@ -144,19 +162,27 @@ def _why_nothing(reading: Reading, shown: Shown) -> Reason:
 
 
 def credited(
-    cited: Iterable[str], shown: Iterable[str], recalls: Sequence[Recall]
+    cited: Iterable[str],
+    shown: Iterable[str],
+    recalls: Sequence[Recall],
+    together: Mapping[str, Sequence[str]],
 ) -> Iterator[tuple[Recall, list[str], list[str]]]:
     """Yield recalls with the chunks that each is credited with, and those that it showed.
 
-    The best rank tells which question a chunk answers. Of equal ranks the latest recall counts: an
-    agent searches again because it was not satisfied. Chunks that no recall found are credited to
-    the last one.
+    A chunk is credited to the recall that found, in this order, what it is shown ``together`` with.
+    If none or several did, the best rank tells which question a chunk answers. Of equal ranks the
+    latest recall counts: an agent searches again because it was not satisfied. Chunks that no
+    recall found are credited to the last one.
     """
     ranks = [{hit.id: hit.rank for hit in recall.hits} for recall in recalls]
     owners: dict[str, int] = {}
     for id_ in cited:
-        finders = [(found[id_], -at) for at, found in enumerate(ranks) if id_ in found]
-        owners[id_] = -min(finders)[1] if finders else len(recalls) - 1
+        finders = []
+        for at, found in enumerate(ranks):
+            if id_ in found:
+                order = [found.get(other, 0) for other in together.get(id_, ())]
+                finders.append((not all(order) or order != sorted(order), found[id_], -at))
+        owners[id_] = -min(finders)[2] if finders else len(recalls) - 1
     for at, recall in enumerate(recalls):
         own = [id_ for id_, owner in owners.items() if owner == at]
         # What another recall is credited with was used, so it was not passed over.

@@ -122,7 +122,7 @@ class Learner(Closing):
         ----------
         recalls : iterable of Recall
             Those made for the answer, oldest first. Each cited chunk is credited to the recall
-            that ranks it best, among equal ones to the latest.
+            with the result of which the prompt shows it, else to the one that ranks it best.
         replies : iterable of Reply
             The calls of models, in order. What reached the user is the answer.
         output : str, message or object, optional
@@ -146,10 +146,12 @@ class Learner(Closing):
             answers, outcomes = reached(calls, output), list[Outcome]()
             for index in indexes:  # no namespace knows the chunks of another
                 own = [recall for recall in made if recall.namespace == index.namespace]
-                outcome = read_replies(answers, own, self._denials, calls)
+                outcome, together = read_replies(answers, own, self._denials, calls)
                 lessons = [
                     index.reinforce(recall, cited=cited, shown=shown, **options)
-                    for recall, cited, shown in credited(outcome.cited, outcome.shown, own)
+                    for recall, cited, shown in credited(
+                        outcome.cited, outcome.shown, own, together
+                    )
                 ]
                 for name in (name for name in names if not index.kept(name)):
                     for recall in own:
@@ -225,7 +227,7 @@ class Learner(Closing):
                     index.forget(nameless.id)
             lessons = [
                 index.reinforce(recall, cited=chunks, actor=who, **options)
-                for recall, chunks, _ in credited(about, (), recalls)
+                for recall, chunks, _ in credited(about, (), recalls, {})
             ]
             return Outcome(reason=Reason.NOTHING_CITED).with_lessons(lessons)
 

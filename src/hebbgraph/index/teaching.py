@@ -40,7 +40,7 @@ class TeachingVerbs(OpenNamespace):
         cited, rejected : iterable of str
             Ids of chunks. Citing all of five or more shown chunks teaches nothing.
         rating : float, in [-1, 1], optional
-            How good the cited chunks were; below 0 they count as rejected, by so much.
+            How good the cited chunks were; below 0 they count as rejected. Weighs the whole lesson.
         shown : iterable of str, optional
             The chunks in the prompt; by default all hits.
         actor : str, optional

@@ -7,7 +7,7 @@ whatever its text says, its own titles, the tags given to it, and its links.
 
 When a phrase enters or leaves, every chunk that contains it or holds it is matched again as a
 whole, since nested and overlapping phrases change with it. Chunks that contain a phrase are among
-those that hold all of its words, in scripts without spaces too; stop words have postings.
+those that hold all of its words, in scripts without spaces too; their texts tell which they are.
 """
 
 from __future__ import annotations
@@ -54,15 +54,16 @@ from hebbgraph.text.tokens import lexical_terms
 
 #: A phrase is looked for in the chunks that hold these of its words, the rarest.
 _RAREST_WORDS = 3
-#: From this many chunks on, phrases are looked up in memory first.
-_MANY = 1000
+#: If more than one in so many chunks is matched, all phrases are read first.
+_MANY = 100
 #: Chunks whose texts are in memory at once.
 _PAGE = 2000
+_KNOWN = f"SELECT key, id FROM $term WHERE kind = ? AND {IS_KNOWN}"
 #: Texts that were read already, as tokens, are not read from the disk again.
 _TEXTS = """
-    SELECT c.row, tokens, CASE WHEN tokens <> '' THEN '' ELSE title END,
+    SELECT c.row, coalesce(tokens, ''), CASE WHEN tokens <> '' THEN '' ELSE title END,
     CASE WHEN tokens <> '' THEN '' ELSE text END, metadata, given, proposed
-    FROM $chunk AS c JOIN $pending AS p ON p.row = c.row WHERE c.row = ANY(?)
+    FROM $chunk AS c LEFT JOIN $pending AS p ON p.row = c.row WHERE c.row = ANY(?)
 """
 
 
@@ -82,7 +83,8 @@ def complete(
     rows = [row for (row,) in session.rows("SELECT row FROM $pending ORDER BY row LIMIT ?", limit)]
     if rows:
         if vocabulary is None or vocabulary.changes != session.meta.get("changes"):
-            vocabulary = Vocabulary(session, settings.language, whole=len(rows) >= _MANY)
+            whole = len(rows) == limit or _MANY * len(rows) > int(session.meta.get("chunks", 0))
+            vocabulary = Vocabulary(session, settings.language, whole=whole)
         _match(session, settings, vocabulary, rows)
         session.run("DELETE FROM $pending WHERE row = ANY(?)", rows)
     left = int(session.rows("SELECT count(*) FROM $pending")[0][0])
@@ -111,15 +113,13 @@ def _note_changes(session: Session, settings: Settings) -> None:
     touched |= _chunks_of_words(
         session, [term for term in terms.values() if term.kind == TermKind.WORD], settings
     )
-    known, language = [term for term in tags.values() if term.is_known], settings.language
-    every = _common_words(session) if known else frozenset()
+    every, language = _common_words(session), settings.language
+    known = (term for term in tags.values() if term.is_known)
     matched = [term for term in known if _is_matched(term.key, every, language)]
-    for rows in _containing(session, matched, language):
-        touched.update(rows.tolist())
-    session.many(
-        "INSERT INTO $pending(row) VALUES (?) ON CONFLICT DO NOTHING",
-        ((row,) for row in touched),
-    )
+    sql = "INSERT INTO $pending(row, tokens) VALUES (?, ?) ON CONFLICT DO NOTHING"
+    session.many(sql, ((row, "") for row in touched))
+    for texts in _mentioning(session, matched, settings):
+        session.many(sql, ((text.row, text.tokens) for text in texts))
 
 
 def _holders(session: Session, terms: Collection[int]) -> set[int]:
@@ -133,21 +133,38 @@ def _holders(session: Session, terms: Collection[int]) -> set[int]:
 def _chunks_of_words(session: Session, words: Iterable[Term], settings: Settings) -> set[int]:
     """Return the chunks whose tags depend on words that became common, or ceased to be."""
     rare = [word.id for word in words if word.df <= MOST_HOLDERS]
-    common = [word.id for word in words if word.df > MOST_HOLDERS]
+    common = {word.key: word.id for word in words if word.df > MOST_HOLDERS}
     found = _holders(session, rare)
     if not common:
         return found
     tags: set[int] = set()
-    for part in portions(sorted(_holders(session, common)), 5000):
+    for part in portions(sorted(_holders(session, common.values())), 5000):
         for (data,) in session.rows("SELECT tags FROM $held WHERE row = ANY(?)", part):
             tags.update(unpack_tags(data)[0].tolist())
     held = [term for term in terms_by_id(session, tags).values() if term.kind == TermKind.TAG]
     every, language = _common_words(session), settings.language
-    left = [term.id for term in held if not _is_matched(term.key, every, language)]
+    left = [
+        term.id
+        for term in held
+        if not common.keys().isdisjoint(_words_of(term.key, language))
+        and not _is_matched(term.key, every, language)
+    ]
     return found | _holders(session, left)
 
 
-def _containing(session: Session, phrases: Iterable[Term], language: str) -> Iterable[IntArray]:
+def _mentioning(
+    session: Session, phrases: Sequence[Term], settings: Settings
+) -> Iterable[list[_Text]]:
+    """Yield, in portions, the chunks that contain one of some phrases."""
+    held = _candidates(session, phrases, settings.language)
+    rows = sorted(set().union(*(some.tolist() for some in held)))
+    entering = Phrases({phrase.key: phrase.id for phrase in phrases})
+    for part in portions(rows, _PAGE):
+        texts = _texts(session, settings, part)
+        yield [text for text in texts if entering.values_in(text.tokens)]
+
+
+def _candidates(session: Session, phrases: Iterable[Term], language: str) -> Iterable[IntArray]:
     """Yield for each phrase the chunks that hold its rarest words."""
     words = {phrase.key: _words_of(phrase.key, language) for phrase in phrases}
     distinct = {word for some in words.values() for word in some}
@@ -272,7 +289,7 @@ def _common_words(session: Session) -> frozenset[str]:
 
 def _is_matched(key: str, common: frozenset[str], language: str) -> bool:
     """Return whether a known phrase is matched in texts: one of its words is not common."""
-    return not common or not all(word in common for word in _words_of(key, language))
+    return not common or not common.issuperset(_words_of(key, language))
 
 
 class Vocabulary:
@@ -284,8 +301,7 @@ class Vocabulary:
         self._language = language
         self._common = _common_words(session)
         if whole:
-            sql = f"SELECT key, id FROM $term WHERE kind = ? AND {IS_KNOWN}"
-            self._phrases = self._matched(session.rows(sql, int(TermKind.TAG)))
+            self._phrases = self._matched(session.rows(_KNOWN, int(TermKind.TAG)))
 
     def _matched(self, known: Iterable[tuple[str, int]]) -> Phrases[int]:
         common, language = self._common, self._language
@@ -298,6 +314,6 @@ class Vocabulary:
             words = {word for line in lines for word in line}
             longest = longest_phrases(session, words)
             possible = {phrase for line in lines for phrase in possible_phrases(line, longest)}
-            terms = find_terms(session, TermKind.TAG, possible).values()
-            self._phrases = self._matched((term.key, term.id) for term in terms if term.is_known)
+            sql = f"{_KNOWN} AND key = ANY(?)"
+            self._phrases = self._matched(session.rows(sql, int(TermKind.TAG), list(possible)))
         return list(map(self._phrases.values_in, texts))

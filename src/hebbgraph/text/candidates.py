@@ -97,11 +97,11 @@ def _titles_and_given(
     text: str, title: str, tags: Iterable[str], names: Mapping[str, Kind], defined: list[str]
 ) -> tuple[dict[str, Kind], list[str]]:
     """Return the titles or subjects of a chunk, and the keys of given tags that are neither."""
-    stems = _STEMS.findall(fold(title))
-    if title and (not stems or any(map(fold(text).__contains__, stems))):
-        defined = []
-    elif title:  # it says more than a word that only opens the text
+    if title:  # it says more than a word that only opens the text
         defined = [name for name in defined if names.get(name, "opener") != "opener"]
+        stems = _STEMS.findall(fold(title)) if defined else []
+        if not stems or any(map(fold(text).__contains__, stems)):
+            defined = []
     titles: dict[str, Kind] = dict.fromkeys(_title_keys(title), "title")
     kinds: dict[str, Kind] = dict.fromkeys(defined, "subject") or titles
     every = dict.fromkeys([*map(phrase_key, tags), *titles])

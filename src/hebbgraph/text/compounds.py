@@ -39,7 +39,10 @@ _UNDIVIDED, _ACRONYMS = word_set("undivided"), word_set("acronyms")
 #: Words that are not just letters and a sign after them.
 _UNUSUAL = re.compile(r"(?:[A-Z]?[a-z]++[,.;:!?)]*+\s+)*+(\S*)\s*").findall
 #: What an ASCII word with compounds has.
-_MAYBE = re.compile(r"[A-Z](?<=[a-z].)|[a-z](?<=[A-Z]{2}.)|[0-9_]|[-.:][A-Za-z]|\b[A-Z]{1,3}\b")
+_MAYBE = re.compile(
+    r"[A-Z](?<=[a-z].)|[a-z](?<=[A-Z]{2}.)|[0-9](?<=[A-Za-z+].)|[0-9][-/:.,(]\w|_"
+    r"|[-.:][A-Za-z]|\b[A-Z]{1,3}\b"
+)
 #: .NET; c++ before a number; a capital by itself, as in "C and Objective-C"; 🦊.
 _SIGN = regex.compile(
     rf"(?<![\w.)\]])\.{_NAME_PART}|[cg]\+\+(?=\d)|(?<![^(\[\"“])[B-HJ-Z](?![^)\],;:?!\"”])"

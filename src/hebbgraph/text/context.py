@@ -125,7 +125,7 @@ def text_words(
     added = [token for whole, parts, _ in found for token in (whole, *parts)]
     added += chain.from_iterable(map(tokenize, tags))
     for word in lexical_terms(added, language):
-        words[word] = words[word] or 1
+        words.setdefault(word, 1)
     if spoken == [SYLLABIC]:
         words.update(syllabic_terms(text))
     return words, length
