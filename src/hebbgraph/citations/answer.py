@@ -189,7 +189,7 @@ def read_answer(
     True
     """
     reader = _Reader(shown, passages, denials or Denials())
-    if _is_message(answer):
+    if is_message(answer):
         reader.read_message(answer)
     else:
         reader.read_fields(answer)
@@ -197,7 +197,7 @@ def read_answer(
     return Reading(cited, tuple(reader.unknown), reader.denies and not cited, keys)
 
 
-def _is_message(value: Any) -> bool:
+def is_message(value: Any) -> bool:
     """Return whether a value has the shape of a message, or is a list of content blocks."""
     if isinstance(value, list):
         return bool(value) and all(_kind(part) for part in value)
@@ -266,7 +266,7 @@ class _Reader:
     def _read_native(self, citation: Any) -> None:
         """Count the chunks of a native citation, unless its text contradicts its index."""
         quoted, named, shown = set[str](), list[tuple[str, ...]](), self._shown
-        for name, value in _leaves(citation):
+        for name, value in leaves(citation):
             if name in ("citedtext", "quote"):
                 quoted.update(self._quoting(value))
             elif name in _IDS and (id_ := shown.keys.get(str(value), value)) in shown.ids:
@@ -316,17 +316,17 @@ class _Reader:
             self._cite(names)
 
 
-def _leaves(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+def leaves(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
     """Yield the values of a native citation with the names of their fields."""
     value = _plain(value)
     if isinstance(value, Mapping):
         for key, part in value.items():
             inner = _folded(key)
             is_quote = inner == "text" and name in ("citedcontent", "sourcecontent")
-            yield from _leaves(part, "citedtext" if is_quote else inner)
+            yield from leaves(part, "citedtext" if is_quote else inner)
     elif isinstance(value, list | tuple):
         for part in value:
-            yield from _leaves(part, name)
+            yield from leaves(part, name)
     else:
         yield name, value
 

@@ -8,12 +8,14 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from hebbgraph.citations.answer import Denials, Reading, read_answer
-from hebbgraph.citations.passages import PassageLike, read_prompt, shown_in
+from hebbgraph.citations.answer import Denials, Reading, is_message, leaves, read_answer
+from hebbgraph.citations.passages import PassageLike, first_field, read_prompt, shown_in
 from hebbgraph.records import Lesson, Recall, Shown
 
 #: An answer whose citations were turned into links still has most of its words.
 _MOST_WORDS = 0.8
+#: Where a dict, or the state of a graph, holds the answer.
+_ANSWER = "answer", "output", "response", "result"
 
 
 class Reason(StrEnum):
@@ -92,16 +94,16 @@ class Reply:
 
 def reached(replies: Sequence[Reply], output: Any) -> list[Reply]:
     """Return the replies that reached the user: drafts, gradings and failed tries did not."""
-    text = read_prompt(output)[0]
-    # A graph's state, or a dict, holds the answer in one of its fields.
-    state = output.values() if isinstance(output, Mapping) and not text else [text]
-    fields = [read_prompt(field)[0] for field in state]
+    text = read_prompt(output)[0] or read_prompt(first_field(output, *_ANSWER))[0]
+    is_read = bool(text) or is_message(output)
+    fields = [text] if is_read else [part for _, part in leaves(output) if isinstance(part, str)]
     every, answers = set[str]().union(*map(_words, fields)), list[Reply]()
     for reply in replies:
         said = read_prompt(reply.answer)[0]
         own = _words(said)
         is_kept = any(_is_most(own, _words(field), text) or said in field for field in fields)
-        if own and (is_kept or (every and every <= own)):  # or a parser took them out of it
+        parsed = _words(" ".join(str(part) for _, part in leaves(reply.answer)))
+        if (own and is_kept) or (every and every <= parsed):
             answers.append(reply)
     # The application may have replaced the answer: its own text is read by the last keys.
     return answers or [replace(reply, answer=text) if every else reply for reply in replies[-1:]]
@@ -118,14 +120,14 @@ def _words(text: str) -> set[str]:
 
 def read_replies(
     replies: Sequence[Reply], recalls: Sequence[Recall], denials: Denials, calls: Sequence[Reply]
-) -> tuple[Outcome, dict[str, list[str]]]:
-    """Read what replies cite; return also the chunks that each is shown together with.
+) -> tuple[Outcome, dict[str, tuple[list[str], str]]]:
+    """Read what replies cite; return also the chunks shown with each, and the prompt.
 
     An agent may repeat what its tools cite, each under keys of its own.
     """
     hits = {(hit.id, hit.text): hit for recall in recalls for hit in recall.hits}
     cited, shown, reason = dict[str, None](), dict[str, None](), Reason.NOTHING_CITED
-    together: dict[str, list[str]] = {}
+    places: dict[str, tuple[list[str], str]] = {}
     for reply in replies:
         candidates = [*hits.values(), *reply.passages]
         seen = reply.shown or shown_in(reply.prompt, candidates)
@@ -135,11 +137,12 @@ def read_replies(
             reading = read_answer(reply.answer, keys, candidates, denials=denials)
             own = reading if call is reply else read_answer(call.answer, keys, candidates)
             cited.update(dict.fromkeys(id_ for id_ in reading.cited if id_ in own.cited))
-            together |= {keys.keys[key]: _result(keys, key) for key in reading.keys}
+            prompt = read_prompt(call.prompt)[0]
+            places |= {keys.keys[key]: (_result(keys, key), prompt) for key in reading.keys}
             shown.update(dict.fromkeys(keys.ids))
             reason = _why_nothing(reading, keys)
     outcome = Outcome(reason=None if cited else reason, cited=tuple(cited), shown=tuple(shown))
-    return outcome, together
+    return outcome, places
 
 
 def _result(shown: Shown, key: str) -> list[str]:
@@ -165,24 +168,26 @@ def credited(
     cited: Iterable[str],
     shown: Iterable[str],
     recalls: Sequence[Recall],
-    together: Mapping[str, Sequence[str]],
+    places: Mapping[str, tuple[Sequence[str], str]],
 ) -> Iterator[tuple[Recall, list[str], list[str]]]:
     """Yield recalls with the chunks that each is credited with, and those that it showed.
 
-    A chunk is credited to the recall that found, in this order, what it is shown ``together`` with.
-    If none or several did, the best rank tells which question a chunk answers. Of equal ranks the
-    latest recall counts: an agent searches again because it was not satisfied. Chunks that no
-    recall found are credited to the last one.
+    A chunk is credited to the recall that found, in this order, what it is shown with, then to one
+    whose question the prompt has. Else the best rank tells which question a chunk answers. Of equal
+    ranks the latest recall counts: an agent searches again because it was not satisfied. Chunks
+    that no recall found are credited to the last one.
     """
     ranks = [{hit.id: hit.rank for hit in recall.hits} for recall in recalls]
     owners: dict[str, int] = {}
     for id_ in cited:
         finders = []
+        result, prompt = places.get(id_, ((), ""))
         for at, found in enumerate(ranks):
             if id_ in found:
-                order = [found.get(other, 0) for other in together.get(id_, ())]
-                finders.append((not all(order) or order != sorted(order), found[id_], -at))
-        owners[id_] = -min(finders)[2] if finders else len(recalls) - 1
+                order = [found.get(other, 0) for other in result]
+                is_other = not all(order) or order != sorted(order)
+                finders.append((is_other, recalls[at].question not in prompt, found[id_], -at))
+        owners[id_] = -min(finders)[-1] if finders else len(recalls) - 1
     for at, recall in enumerate(recalls):
         own = [id_ for id_, owner in owners.items() if owner == at]
         # What another recall is credited with was used, so it was not passed over.

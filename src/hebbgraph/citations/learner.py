@@ -146,12 +146,10 @@ class Learner(Closing):
             answers, outcomes = reached(calls, output), list[Outcome]()
             for index in indexes:  # no namespace knows the chunks of another
                 own = [recall for recall in made if recall.namespace == index.namespace]
-                outcome, together = read_replies(answers, own, self._denials, calls)
+                outcome, places = read_replies(answers, own, self._denials, calls)
                 lessons = [
                     index.reinforce(recall, cited=cited, shown=shown, **options)
-                    for recall, cited, shown in credited(
-                        outcome.cited, outcome.shown, own, together
-                    )
+                    for recall, cited, shown in credited(outcome.cited, outcome.shown, own, places)
                 ]
                 for name in (name for name in names if not index.kept(name)):
                     for recall in own:

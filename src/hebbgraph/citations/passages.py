@@ -344,22 +344,22 @@ def read_prompt(prompt: Any) -> tuple[str, list[tuple[str, str, list[str]]]]:
     texts, blocks = list[str](), list[tuple[str, str, list[str]]]()
 
     def read(value: Any, into: list[str]) -> None:
-        inner = _field(value, "document", "searchResult")  # as Bedrock has it
-        kind = str(_field(value, "type", "block_type"))
+        inner = first_field(value, "document", "searchResult")  # as Bedrock has it
+        kind = str(first_field(value, "type", "block_type"))
         if isinstance(value, str):
             into.append(value)
         elif isinstance(value, list | tuple):
             for part in value:
                 read(part, into)
         elif isinstance(inner, Mapping) or kind in _NATIVE:
-            kind = "search_result" if _field(value, "searchResult") else kind
+            kind = "search_result" if first_field(value, "searchResult") else kind
             value = inner or value
-            source, parts = _field(value, "source"), list[str]()
+            source, parts = first_field(value, "source"), list[str]()
             name = source if isinstance(source, str) else ""
-            read([_field(value, "content", "text"), None if name else source], parts)
+            read([first_field(value, "content", "text"), None if name else source], parts)
             blocks.append((kind, name, parts))
         elif value is not None:  # a prompt, a message, or a block of one
-            read(_field(value, "messages", "blocks", "content", "text", "data"), into)
+            read(first_field(value, "messages", "blocks", "content", "text", "data"), into)
 
     read(prompt, texts)
     return "\n\n".join(texts), blocks
@@ -382,11 +382,11 @@ def _laid_out(text: str) -> str:
     return "\n".join([*parts, text[last:]])
 
 
-def _field(value: Any, *names: str) -> Any:
+def first_field(value: Any, *names: str) -> Any:
     """Return the first field of a dict or an object that is there."""
     for name in names:
         found = value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
-        if found is not None and not callable(found):
+        if isinstance(found, str) or not (found is None or callable(found)):  # a str may be, too
             return found
     return None
 
