@@ -13,11 +13,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from ships import ByNumber
 
-from hebbgraph import HebbianIndex
+from hebbgraph import Chunk, HebbianIndex
 from hebbgraph.documents import Limits, convert, ingest, read
 from hebbgraph.documents.document import Converter, place_of
-from hebbgraph.errors import ConversionError, ParameterError
+from hebbgraph.errors import ConversionError, ParameterError, TaggingError
 
 
 @pytest.fixture
@@ -90,6 +91,36 @@ def test_an_unchanged_file_is_skipped_and_a_changed_one_replaced(
 
     monkeypatch.setattr(Converter, "convert", fail)
     assert ingest(["docs"], index).unchanged_documents == 2
+
+
+def test_a_document_that_was_interrupted_is_read_again(folder: Path) -> None:
+    parts = (f"## Part {n}\n\n" + f"The boat {n} sails. " * 200 for n in range(20))
+    write(folder, "docs/a.md", "# Boats\n\n" + "\n\n".join(parts))
+    calls: list[int] = []
+
+    def tagger(chunks: list[Chunk]) -> list[list[str]]:
+        calls.append(len(chunks))
+        if len(calls) == 2:
+            raise OSError("no connection")
+        return [[] for _ in chunks]
+
+    with HebbianIndex.open(":memory:", tagger=tagger) as index:
+        with pytest.raises(TaggingError):
+            ingest(["docs"], index)
+        assert len(index.ids()) == calls[0]
+        assert ingest(["docs"], index).documents == ("docs/a.md",)
+        assert len(index.ids()) >= 20
+        assert ingest(["docs"], index).unchanged_documents == 1
+
+
+def test_a_model_that_comes_later_gives_vectors(folder: Path) -> None:
+    write(folder, "docs/a.md", "# A\n\nBoat 7.")
+    with HebbianIndex.open(folder / "index") as index:
+        ingest(["docs"], index)
+    with HebbianIndex.open(folder / "index", embedder=ByNumber()) as index:
+        assert ingest(["docs"], index).documents == ("docs/a.md",)
+        assert index.stats()["vectors"] == len(index.ids()) == 1
+        assert ingest(["docs"], index).unchanged_documents == 1
 
 
 def test_what_is_gone_goes_on_request_only(folder: Path, index: HebbianIndex) -> None:

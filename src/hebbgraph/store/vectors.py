@@ -150,15 +150,15 @@ class VectorCache:
                 self._state = self._synchronised(session, self._state)
                 self._changes = counts.changes
             state, is_same = self._state, self._changes == counts.changes
-            near = self._nearest(state.base.stamps)
+            near = self._nearest(*state.base[1:])
         n = len(state.base.rows) + len(state.later.rows)
         return ExactSearch(session, state, near, all_alive=is_same and n == counts.vectors)
 
-    def _nearest(self, stamps: IntArray) -> Nearest | None:
+    def _nearest(self, stamps: IntArray, vectors: Float32Array) -> Nearest | None:
         if not self._approximate or self._path is None:
             return None
         if self._near is None or self._near.stamps is not stamps:
-            self._near = Nearest(self._path.with_suffix(".nearest"), stamps)
+            self._near = Nearest(self._path.with_suffix(".nearest"), stamps, vectors.shape[1])
         return self._near
 
     def synchronise(self) -> None:
