@@ -142,6 +142,16 @@ def test_a_chunk_is_refused_alike_as_a_dict(fields: dict[str, Any]) -> None:
     assert str(made.value) == str(as_dict.value)
 
 
+@pytest.mark.parametrize("name", ["山田　太郎", "می\u200cخواهم", "n°\u00a07", "👩\u200d🔬"])
+def test_names_of_people_and_files_are_taken(tmp_path: Path, name: str) -> None:
+    with HebbianIndex.open(tmp_path, namespace=name) as index:
+        index.add([Chunk(id=name, text="The Petrel sails.", document_id=name)])
+        index.reinforce(index.recall("Petrel"), [name], actor=name)
+        assert index.namespaces() == [lesson.actor for lesson in index.lessons()] == [name]
+    with pytest.raises(ParameterError, match="printable"):
+        HebbianIndex.open(tmp_path, namespace="\u200d\u3000")
+
+
 def test_extreme_chunks_that_can_be_stored(tmp_path: Path) -> None:
     chunks = [
         Chunk(id="controls", text="ice\x00trade\x1b[2J \x92s\ud800 end"),
