@@ -94,6 +94,8 @@ def plain(value: Any, depth: int = MAX_METADATA_DEPTH) -> JsonValue:
         return [plain(part, depth - 1) for part in parts]
     if isinstance(value, datetime) and value.tzinfo is not None:
         return value.astimezone(UTC).isoformat()
+    if str(getattr(value, "dtype", "")) == "datetime64[ns]":  # of which tolist() makes numbers
+        return plain(value.astype("datetime64[us]").tolist(), depth - 1)
     if callable(getattr(value, "tolist", None)):  # NumPy, PyTorch, pandas
         return plain(value.tolist(), depth - 1)
     try:

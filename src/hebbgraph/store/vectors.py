@@ -78,12 +78,11 @@ class ExactSearch:
         allowed: Callable[[IntArray], BoolArray] | None = None,
     ) -> tuple[IntArray, FloatArray]:
         """Return the nearest rows and their cosines, nearest first, with all ties of the last."""
-        parts = self._parts
+        base, later = self._parts
         if self._near is not None and allowed is None:
             at = self._near.positions(vector, limit + 40)
-            base = parts[0]
-            chosen = _Records(base.rows[at], base.stamps[at], base.vectors[at])
-            parts = chosen, parts[1]
+            base = _Records(base.rows[at], base.stamps[at], base.vectors[at])
+        parts = base, later
         rows = np.concatenate([part.rows for part in parts])
         stamps = np.concatenate([part.stamps for part in parts])
         # One row at a time, so that no order matters, and nothing is copied.
