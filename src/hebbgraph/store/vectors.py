@@ -164,10 +164,9 @@ class VectorCache:
         """Write the files now if many embeddings lie outside of them, so that no question waits."""
         with self._database.read() as session:
             self.search(session)
-        state = self._state
-        if state is not None and self._approximate and self._path is not None:
-            near, (_, stamps, vectors) = self._path.with_suffix(".nearest"), state.base
-            if update_nearest(near, stamps, vectors):
+        if self._approximate and self._path is not None and (state := self._state) is not None:
+            near = self._path.with_suffix(".nearest")
+            if update_nearest(near, *state.base[1:]):
                 self._near = None
 
     def erase(self, rows: Sequence[int]) -> None:
