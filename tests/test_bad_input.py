@@ -62,7 +62,7 @@ def test_strange_text_is_kept_found_and_deleted_everywhere(tmp_path: Path) -> No
 
 
 def test_strange_namespaces_are_apart(tmp_path: Path) -> None:
-    names = [*STRANGE, "A b", "default", "Default", "con", "a" * 200, "a" * 201, "..", "é" * 300]
+    names = [*STRANGE, "A　b", "default", "Default", "con", "a" * 200, "a" * 201, "..", "é" * 300]
     for name in names:
         with HebbianIndex.open(tmp_path, namespace=name) as index:
             index.add([{"id": "x", "text": f"Of {name}"}])
@@ -142,6 +142,15 @@ def test_a_chunk_is_refused_alike_as_a_dict(fields: dict[str, Any]) -> None:
     assert str(made.value) == str(as_dict.value)
 
 
+def test_metadata_that_are_no_edge_are_refused_before_anything_is_stored() -> None:
+    chunks = [Chunk(id=str(n), text=f"Ship {n}", metadata={"by": [{}, "Jo"][:n]}) for n in range(9)]
+    with HebbianIndex.open(":memory:", settings=Settings(edges=("by",))) as index:
+        for workers in (0, 2):
+            with pytest.raises(InvalidChunkError, match="chunk '1': metadata field 'by'"):
+                index.add(chunks, workers=workers)
+        assert index.ids() == []
+
+
 def test_extreme_chunks_that_can_be_stored(tmp_path: Path) -> None:
     chunks = [
         Chunk(id="controls", text="ice\x00trade\x1b[2J \x92s\ud800 end"),
@@ -156,6 +165,7 @@ def test_extreme_chunks_that_can_be_stored(tmp_path: Path) -> None:
         Chunk(id="tags", text="x", tags=[f"Tag {n}" for n in range(256)]),
         Chunk(id="right to left", text="\u202eevil \u2066x\u2069", title="שלום"),
         Chunk(id="no title", text="x", title=" \u200b \u200b"),
+        Chunk(id="山田　太郎, می\u200cخواهم, n°\u00a07, 👩\u200d🔬", text="x"),
     ]
     with HebbianIndex.open(tmp_path) as index:
         index.add(chunks)

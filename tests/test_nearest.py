@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -89,7 +90,7 @@ def test_deleted_vector_is_in_no_file(tmp_path: Path) -> None:
     with _open(tmp_path) as index:
         _add(index, 0, 500)
         file, nearest = _file(tmp_path), hebbgraph.store.nearest
-        held = nearest._read(file)
+        held = nearest._read(file, 32)
         row = index._database
         with row.read() as session:
             sql = "SELECT stamp FROM $embedding JOIN $chunk USING (row) WHERE id = 'c7'"
@@ -99,7 +100,7 @@ def test_deleted_vector_is_in_no_file(tmp_path: Path) -> None:
         index.delete("c7")
         assert trace not in file.read_bytes()
         assert "c7" not in dict(_found(index, 7))
-        assert len(nearest._read(file)) == 499
+        assert len(nearest._read(file, 32)) == 499
 
 
 @pytest.mark.parametrize("content", [b"", b"x" * 5000])
@@ -122,3 +123,14 @@ def test_library_that_is_missing_is_named(tmp_path: Path) -> None:
         pytest.raises(MissingExtraError, match=r"hebbgraph\[ann\]"),
     ):
         _found(index, 7)
+
+
+def test_a_new_index_with_another_model_takes_no_file_of_the_former(tmp_path: Path) -> None:
+    for size in (32, 16):
+        with HebbianIndex.open(
+            tmp_path / "index", embedder=ByNumber(size), settings=_SETTINGS, cache_dir=tmp_path
+        ) as index:
+            _add(index, 0, 200)
+            assert index.recall("ship 7", k=1)[0].id == "c7"
+        assert _file(tmp_path)
+        shutil.rmtree(tmp_path / "index")

@@ -374,6 +374,13 @@ def test_graph_of_tags_equals_a_count_in_plain_python(ships: HebbianIndex) -> No
         assert near == {other: graph[tag.tag][other]["weight"] for other in graph[tag.tag]}
 
 
+@pytest.mark.parametrize("name", ["東京タワー", "Édouard Manet", "O'Brien", "AC/DC", "Straße"])
+def test_tags_are_found_as_people_write_them(memory: HebbianIndex, name: str) -> None:
+    memory.add([Chunk(title=name, text="It is known.")])
+    (tag,) = memory.tags(name)
+    assert [tag] == memory.tags(tag.tag) == memory.tags(name[:3])
+
+
 def test_namespaces_share_models_and_nothing_else(tmp_path: Path) -> None:
     settings = Settings(language="german", stop_tags=["hafen"])
     with HebbianIndex.open(tmp_path, embedder=ByNumber(), settings=settings) as index:

@@ -28,6 +28,7 @@ import hebbgraph.ingest.loading
 import hebbgraph.store.database
 import hebbgraph.store.vectors
 from hebbgraph import HebbianIndex, Ranking, Request, Settings
+from hebbgraph.access import Namespaces
 from hebbgraph.errors import ClosedIndexError, StorageError
 
 
@@ -91,9 +92,11 @@ def test_child_and_parent_go_on_after_a_fork_beside_recalling_threads(
     settings = Settings(wait=5.0)
     with HebbianIndex.open(tmp_path, embedder=embedder, settings=settings) as index:
         index.add([*CORPUS, *random_chunks(random.Random(1), map(str, range(50)))])
-        with _threads(3, lambda: index.recall("Who built the Petrel 7?")) as errors:
+        others = Namespaces(index.in_namespace("other"), most=0)
+        asked = "default", "Who built the Petrel 7?", 5
+        with _threads(3, lambda: (index.recall(asked[1]), others.recall(*asked))) as errors:
             for n in range(40 if soak else 6):
-                _in_child(lambda n=n: _use(index, f"f{n}"))
+                _in_child(lambda n=n: (_use(index, f"f{n}"), others.recall(*asked)))
                 index.add([{"id": "again", "text": f"Something new {n}."}])
         assert errors == []
         assert_sound(index)

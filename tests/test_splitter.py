@@ -33,7 +33,7 @@ def split(text: str, least: int = 1, most: int = 40, **options: object) -> list[
 
 
 def test_sections_become_chunks_with_paths_and_titles() -> None:
-    text = "# Ice\n\nIt floats.\n\n## Trade\n\nIt was shipped.\n\n### Salt ice\n\nIt melts."
+    text = "\ufeff# Ice\n\nIt floats.\n\n## Trade\n\nIt was shipped.\n\n### Salt ice\n\nIt melts."
     chunks = split(text, document_id="ice", metadata={"lang": "en"})
     assert [(chunk.title, chunk.text) for chunk in chunks] == [
         ("Ice", "# Ice\n\nIt floats."),

@@ -50,7 +50,7 @@ def measure(number: int, dimension: int) -> dict[str, Any]:
         began = time.perf_counter()
         update_nearest(path, stamps, texts)
         built = time.perf_counter() - began
-        near = Nearest(path, stamps)
+        near = Nearest(path, stamps, dimension)
         near.positions(questions[0], _CANDIDATES)
         for question in questions:
             began = time.perf_counter()

@@ -25,6 +25,7 @@ from hebbgraph.index import HebbianIndex
 from hebbgraph.protocols import Tagger
 from hebbgraph.records import Recall
 from hebbgraph.settings import Settings
+from hebbgraph.store.forks import GATE
 
 #: The field of a request that names its actor.
 USER = "user_id"
@@ -113,14 +114,14 @@ class Namespaces:
         if namespace == self.index.namespace:
             yield self.index
             return
-        with self._lock:
+        with GATE.passed(), self._lock:
             if namespace not in self._open and namespace in self.index.namespaces():
                 self._open[namespace] = self.index.in_namespace(namespace)
             self._users[namespace] += 1
         try:
             yield self._open.get(namespace)
         finally:
-            with self._lock:
+            with GATE.passed(), self._lock:
                 self._users -= Counter([namespace])  # drops those without a user
                 if namespace in self._open:
                     self._open.move_to_end(namespace)
@@ -145,7 +146,7 @@ class Namespaces:
 
     def close(self, most: int = 0) -> None:
         """Close namespaces that are not in use until no more than ``most`` are open."""
-        with self._lock:
+        with GATE.passed(), self._lock:
             unused = [name for name in self._open if name not in self._users]
             for name in unused[: max(len(self._open) - most, 0)]:
                 self._open.pop(name).close()

@@ -20,12 +20,12 @@ from hebbgraph.records.base import MAX_ADDRESS, MAX_ADDRESSES, MAX_REFERENCES, M
 from hebbgraph.text.blocks import Page, Section, Span, count_tokens, cut
 
 _DATA = r"data:\w+/[^\s\"'()<>]{64,}+"
-#: A data URI with the markup around it, or long base64 on one line or many.
+#: A data URI with the markup around it, long base64 on one line or many, a mark of encoding.
 _BLOB = re.compile(
     rf"<img\b[^<>]{{0,500}}?{_DATA}[^<>]*+>|^ {{0,3}}\[[^\[\]\n]{{1,300}}\]:[ \t]*+{_DATA}"
     rf"|\(<?data:[\w/+.-]{{1,99}};base64,[\w+/=\s]{{64,}}+>?\)|\(?<?{_DATA}>?\)?"
     r"|(?<![\w+/=-])(?:(?:[A-Za-z0-9+/]{60,76}=*\r?\n[ \t]*){8,}+"
-    r"(?:[A-Za-z0-9+/]{20,76}=*(?=[\s)]|\Z))?|[A-Za-z0-9+/=_-]{512,}+)",
+    r"(?:[A-Za-z0-9+/]{20,76}=*(?=[\s)]|\Z))?|[A-Za-z0-9+/=_-]{512,}+)|\A\ufeff",
     re.MULTILINE,
 )
 _SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+:")

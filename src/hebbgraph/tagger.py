@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 
 from hebbgraph.errors import TaggingError, check_whole
 from hebbgraph.records import Chunk
-from hebbgraph.records.base import MAX_TAGS
+from hebbgraph.records.base import IN_NAMES, MAX_TAGS
 
 _PROMPT = """\
 You tag texts for a search index. A tag is a short phrase, one to four words: a person, place, \
@@ -119,7 +119,7 @@ class LLMTagger:
             key = text.casefold()
             if self.vocabulary is not None:
                 text = known.get(key, "")
-            if 0 < len(text) <= _LONGEST_TAG and text.isprintable():
+            if 0 < len(text) <= _LONGEST_TAG and text.translate(IN_NAMES).isprintable():
                 kept.setdefault(key, text)
         return list(kept.values())[: self.tags]
 

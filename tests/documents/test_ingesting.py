@@ -13,11 +13,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from ships import ByNumber
 
 from hebbgraph import HebbianIndex
 from hebbgraph.documents import Limits, convert, ingest, read
 from hebbgraph.documents.document import Converter, place_of
-from hebbgraph.errors import ConversionError, ParameterError
+from hebbgraph.errors import ConversionError, ParameterError, TaggingError
 
 
 @pytest.fixture
@@ -90,6 +91,26 @@ def test_an_unchanged_file_is_skipped_and_a_changed_one_replaced(
 
     monkeypatch.setattr(Converter, "convert", fail)
     assert ingest(["docs"], index).unchanged_documents == 2
+
+
+def test_a_document_that_was_interrupted_is_read_again(folder: Path) -> None:
+    parts = [f"## Part {n}\n\n{'The boat sails. ' * 300}\n\n" for n in range(20)]
+    write(folder, "docs/a.md", "".join(parts))
+    answers: list[list[list[str]]] = [[[]] * 16]  # of a model that fails after one batch
+    with HebbianIndex.open(":memory:", tagger=lambda _: answers.pop()) as index:
+        with pytest.raises(TaggingError):
+            ingest(["docs"], index)
+        answers.append([[]] * 4)
+        assert ingest(["docs"], index).added == 4
+        assert ingest(["docs"], index).unchanged_documents == 1
+
+
+def test_a_model_that_comes_later_gives_vectors(folder: Path) -> None:
+    write(folder, "docs/a.md", "# A\n\nBoat 7.")
+    for model, n_vectors in ((None, 0), (ByNumber(), 1)):
+        with HebbianIndex.open(folder / "index", embedder=model) as index:
+            assert ingest(["docs"], index).documents == ("docs/a.md",)
+            assert index.stats()["vectors"] == n_vectors
 
 
 def test_what_is_gone_goes_on_request_only(folder: Path, index: HebbianIndex) -> None:

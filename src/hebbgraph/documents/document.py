@@ -71,8 +71,8 @@ class Document(Record):
             links=self.links,
         )
         if spoken := [chunk for chunk in chunks if _LETTER.search(_HEADING.sub("", chunk.text))]:
-            known = {**spoken[0].metadata, "digest": self.digest}
-            spoken[0] = spoken[0].model_copy(update={"metadata": known})
+            known = {**spoken[-1].metadata, "digest": self.digest}  # written last, so all are there
+            spoken[-1] = spoken[-1].model_copy(update={"metadata": known})
         return spoken
 
 

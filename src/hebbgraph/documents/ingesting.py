@@ -129,7 +129,8 @@ def ingest(
     ParameterError
         If there is no file or folder at a path. Whatever is wrong with a file is reported.
     """
-    known = _digests(index)
+    known, numbers = _digests(index), index.stats()
+    lacks_vectors = index.embedder is not None and numbers["vectors"] < numbers["chunks"]
     found = find_files(paths, base, known.values())
     counts, batch, same = Counter[str](), list[Chunk](), 0
     done, new = list[str](), dict[str, Path]()
@@ -138,7 +139,7 @@ def ingest(
             try:
                 data = converter.data(file, place)
                 digest = digest_of(data, root)
-                is_known = known.get(place) == digest
+                is_known = known.get(place) == digest and not lacks_vectors
                 same += is_known
                 is_left = is_known or dry_run
                 chunks = [] if is_left else converter.convert(data, place, root).chunks()

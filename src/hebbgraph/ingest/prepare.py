@@ -14,7 +14,7 @@ from hebbgraph.settings import Settings
 from hebbgraph.store.terms import CAPITAL_WORTH, TITLE_WORTH
 from hebbgraph.text.candidates import proposals
 from hebbgraph.text.context import join_tokens, searched_text, text_words, tokenize_texts
-from hebbgraph.text.references import named_by_links
+from hebbgraph.text.references import edge_keys, named_by_links
 from hebbgraph.text.shapes import languages_of
 
 
@@ -56,10 +56,9 @@ class Prepared(NamedTuple):
 
 
 def prepare(chunk: Chunk, tagged: Iterable[str] | None, settings: Settings) -> Prepared:
-    """Read one chunk."""
-    text = chunk.text
-    if chunk.metadata:
-        text = searched_text(text, chunk.metadata, settings.search_metadata)
+    """Read one chunk; raise InvalidChunkError if its metadata are no edges."""
+    list(edge_keys(chunk, settings.edges))
+    text = searched_text(chunk.text, chunk.metadata, settings.search_metadata)
     tokens = tokenize_texts(chunk.title, text)
     both = f"{chunk.title}\n\n{text}"
     spoken = languages_of(chain.from_iterable(tokens), both)

@@ -11,20 +11,20 @@ import networkx as nx
 from hebbgraph.errors import NotFoundError
 from hebbgraph.learning.folding import PATH
 from hebbgraph.learning.lessons import UNIT, Cues, cue_number
-from hebbgraph.records import Neighbor, Tag, storable
+from hebbgraph.records import Neighbor, Tag
 from hebbgraph.store.chunks import rows_of
 from hebbgraph.store.database import Session, pages
 from hebbgraph.store.postings import portions, read_postings, unpack_tags
 from hebbgraph.store.terms import Term, find_terms, terms_by_id
 from hebbgraph.terms import Role, TermKind
-from hebbgraph.text.tokens import display, phrase_key
+from hebbgraph.text.tokens import display, phrase_key, tokenize
 
 _PAGE = 5000
 
 
 def find_tags(session: Session, prefix: str, limit: int) -> list[Tag]:
     """Return the tags that begin with a prefix, those of most chunks first."""
-    start = " ".join(storable(prefix).lower().split())
+    start = " ".join(tokenize(prefix))
     sql = (
         "SELECT key, df, titles FROM $term WHERE kind = ? AND key >= ? AND key < ? AND df > 0 "
         "ORDER BY df DESC, key LIMIT ?"

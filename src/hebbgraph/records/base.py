@@ -29,6 +29,8 @@ MAX_QUESTION = 8192
 #: Hits of one recall, and chunks that the caller's own search may return.
 MAX_K, MAX_SEEDS = 10_000, 100_000
 
+#: Spaces and joiners in names of people and files, which Python does not call printable.
+IN_NAMES = dict.fromkeys(map(ord, "\u00a0\u202f\u3000\u200c\u200d"), " ")
 #: Control characters other than tab and line ends, and lone surrogates.
 _UNSTORABLE = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff]")
 
@@ -41,9 +43,8 @@ class Record(BaseModel):
 
 def check_name(value: object, what: str) -> None:
     """Raise ParameterError unless a value names a namespace, a recall or an actor."""
-    if not (
-        isinstance(value, str) and value.strip() and value.isprintable() and len(value) <= MAX_ID
-    ):
+    text = value.translate(IN_NAMES) if isinstance(value, str) else ""
+    if not (text.strip() and text.isprintable() and len(text) <= MAX_ID):
         raise ParameterError(
             f"{what} is printable text of 1 to {MAX_ID} characters, got {value!r:.80}"
         )
@@ -93,6 +94,8 @@ def plain(value: Any, depth: int = MAX_METADATA_DEPTH) -> JsonValue:
         return [plain(part, depth - 1) for part in parts]
     if isinstance(value, datetime) and value.tzinfo is not None:
         return value.astimezone(UTC).isoformat()
+    if str(getattr(value, "dtype", "")) == "datetime64[ns]":  # of which tolist() makes numbers
+        return plain(value.astype("datetime64[us]").tolist(), depth - 1)
     if callable(getattr(value, "tolist", None)):  # NumPy, PyTorch, pandas
         return plain(value.tolist(), depth - 1)
     try:

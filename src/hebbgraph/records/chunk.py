@@ -12,6 +12,7 @@ from pydantic import Field, JsonValue, ValidationError, field_validator, model_v
 
 from hebbgraph.errors import InvalidChunkError
 from hebbgraph.records.base import (
+    IN_NAMES,
     MAX_ADDRESS,
     MAX_ADDRESSES,
     MAX_ID,
@@ -85,7 +86,7 @@ class Chunk(Record):
     @field_validator("id", "document_id")
     @classmethod
     def _is_printable(cls, value: str | None) -> str | None:
-        if value is not None and not (value and value.isprintable()):
+        if value is not None and not (value and value.translate(IN_NAMES).isprintable()):
             raise ValueError("an id takes printable characters only; leave it out for none")
         return value
 

@@ -178,10 +178,7 @@ class Recall(Record):
     def __getitem__(self, key: int | str | slice) -> Hit | tuple[Hit, ...]:
         if isinstance(key, int | slice):
             return self.hits[key]
-        for hit in self.hits:
-            if hit.id == key:
-                return hit
-        raise KeyError(key)
+        return {hit.id: hit for hit in self.hits}[key]
 
 
 class Lesson(Record):

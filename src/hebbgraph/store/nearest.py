@@ -34,21 +34,22 @@ def _usearch() -> Any:
     return Index
 
 
-def _read(path: Path, *, view: bool = False) -> Any:
-    """Return the index of a file; None if it is missing, or unusable and to be made again."""
+def _read(path: Path, dimension: int, *, view: bool = False) -> Any:
+    """Return the index of a file; None if it is missing, empty, or to be made again."""
     try:
-        return _usearch().restore(str(path), view=view)
+        index = _usearch().restore(str(path), view=view)
+        return index if index and index.ndim == dimension else None
     except (RuntimeError, ValueError) as error:
         logger.info("%s cannot be used: %s", path, error)
         return None
 
 
 class Nearest:
-    """The index of a file, for vectors with these stamps."""
+    """The index of a file, for vectors of a dimension with these stamps."""
 
-    def __init__(self, path: Path, stamps: IntArray) -> None:
+    def __init__(self, path: Path, stamps: IntArray, dimension: int) -> None:
         self.stamps = stamps
-        self._index = _read(path, view=True)
+        self._index = _read(path, dimension, view=True)
         self._order = np.argsort(stamps)
         self._sorted = stamps[self._order]
         #: Positions of vectors that it does not have.
@@ -56,7 +57,7 @@ class Nearest:
 
     def positions(self, vector: Float32Array, limit: int) -> IntArray:
         """Return the positions of the vectors that may be nearest."""
-        if self._index is None or not len(self._index):
+        if self._index is None:
             return self._unknown
         self._index.expansion_search = 2 * limit
         found = self._index.search(vector, limit).keys.astype(np.int64)
@@ -71,9 +72,7 @@ def update_nearest(path: Path, stamps: IntArray, vectors: Float32Array) -> bool:
     descriptor, name = tempfile.mkstemp(prefix=path.name, dir=path.parent)
     try:
         with os.fdopen(descriptor, "wb") as file:
-            index = _read(path)
-            if index is None:
-                index = _usearch()(ndim=vectors.shape[1], **_OPTIONS)
+            index = _read(path, vectors.shape[1]) or _usearch()(ndim=vectors.shape[1], **_OPTIONS)
             known = _keys(index)
             _overwrite(index, np.setdiff1d(known, stamps))
             # Deleted vectors have the stamp 0.

@@ -78,12 +78,11 @@ class ExactSearch:
         allowed: Callable[[IntArray], BoolArray] | None = None,
     ) -> tuple[IntArray, FloatArray]:
         """Return the nearest rows and their cosines, nearest first, with all ties of the last."""
-        parts = self._parts
+        base, later = self._parts
         if self._near is not None and allowed is None:
             at = self._near.positions(vector, limit + 40)
-            base = parts[0]
-            chosen = _Records(base.rows[at], base.stamps[at], base.vectors[at])
-            parts = chosen, parts[1]
+            base = _Records(base.rows[at], base.stamps[at], base.vectors[at])
+        parts = base, later
         rows = np.concatenate([part.rows for part in parts])
         stamps = np.concatenate([part.stamps for part in parts])
         # One row at a time, so that no order matters, and nothing is copied.
@@ -150,25 +149,24 @@ class VectorCache:
                 self._state = self._synchronised(session, self._state)
                 self._changes = counts.changes
             state, is_same = self._state, self._changes == counts.changes
-            near = self._nearest(state.base.stamps)
+            near = self._nearest(*state.base[1:])
         n = len(state.base.rows) + len(state.later.rows)
         return ExactSearch(session, state, near, all_alive=is_same and n == counts.vectors)
 
-    def _nearest(self, stamps: IntArray) -> Nearest | None:
+    def _nearest(self, stamps: IntArray, vectors: Float32Array) -> Nearest | None:
         if not self._approximate or self._path is None:
             return None
         if self._near is None or self._near.stamps is not stamps:
-            self._near = Nearest(self._path.with_suffix(".nearest"), stamps)
+            self._near = Nearest(self._path.with_suffix(".nearest"), stamps, vectors.shape[1])
         return self._near
 
     def synchronise(self) -> None:
         """Write the files now if many embeddings lie outside of them, so that no question waits."""
         with self._database.read() as session:
             self.search(session)
-        state = self._state
-        if state is not None and self._approximate and self._path is not None:
-            near, (_, stamps, vectors) = self._path.with_suffix(".nearest"), state.base
-            if update_nearest(near, stamps, vectors):
+        if self._approximate and self._path is not None and (state := self._state) is not None:
+            near = self._path.with_suffix(".nearest")
+            if update_nearest(near, *state.base[1:]):
                 self._near = None
 
     def erase(self, rows: Sequence[int]) -> None:

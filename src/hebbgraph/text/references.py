@@ -100,7 +100,7 @@ def links_of(chunk: Chunk, edges: Sequence[str] = ()) -> list[Link]:
         for address in addresses
         for kind, key in _keys(address)
     ]
-    links += (Link(TermKind.EDGE, key, Role.MENTION) for key in _edge_keys(chunk, edges))
+    links += (Link(TermKind.EDGE, key, Role.MENTION) for key in edge_keys(chunk, edges))
     distinct: dict[tuple[TermKind, str], Link] = {}
     for link in links:  # an address of its own may be among its references
         distinct.setdefault((link.kind, link.key), link)
@@ -162,7 +162,8 @@ def _in_words(address: str) -> str:
     return address.removesuffix("()")
 
 
-def _edge_keys(chunk: Chunk, fields: Sequence[str]) -> Iterator[str]:
+def edge_keys(chunk: Chunk, fields: Sequence[str]) -> Iterator[str]:
+    """Yield the keys of a chunk's edges; raise InvalidChunkError for metadata that are none."""
     for field in fields:
         values = chunk.metadata.get(field)
         for value in values if isinstance(values, list) else [values]:
