@@ -34,10 +34,8 @@ def sum_by(position: IntArray, values: FloatArray, n: int) -> FloatArray:
     >>> sum_by(np.array([0, 2, 0]), np.array([1.0, 2.0, 3.0]), 3).tolist()
     [4.0, 0.0, 2.0]
     """
-    if not len(position):  # numpy would return integers
-        return np.zeros(n)
-    summed: NDArray[np.float64] = np.bincount(position, weights=values, minlength=n)  # type: ignore[assignment]
-    return summed
+    summed = np.bincount(position, weights=values, minlength=n)
+    return summed.astype(np.float64, copy=False)  # of no values, they are integers
 
 
 def sum_rows_by(position: IntArray, rows: FloatArray, n: int) -> FloatArray:

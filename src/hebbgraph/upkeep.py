@@ -14,7 +14,7 @@ from hebbgraph.ingest.tagging import complete, is_complete
 from hebbgraph.ingest.writing import write_derived
 from hebbgraph.records import text_digest
 from hebbgraph.settings import Settings
-from hebbgraph.store.chunks import COLUMNS, StoredChunk, chunks_by_row, insert_chunks, to_given
+from hebbgraph.store.chunks import COLUMNS, StoredChunk, insert_chunks, to_given
 from hebbgraph.store.database import TEXT_VERSION, Session, pages
 from hebbgraph.store.meta import (
     Counts,
@@ -24,12 +24,12 @@ from hebbgraph.store.meta import (
     write_counts,
     write_meta,
 )
-from hebbgraph.store.postings import unpack_tags, unpack_words
+from hebbgraph.store.postings import unpack_pairs, unpack_words
 from hebbgraph.terms import TermKind
 from hebbgraph.text.context import label
 
 _PAGE = 4000
-_CHUNKS = "SELECT row FROM $chunk WHERE row > ? ORDER BY row"
+_CHUNKS = f"SELECT {', '.join(COLUMNS)} FROM $chunk WHERE row > ? ORDER BY row"
 _HELD = """
     SELECT c.row, c.length, c.proposed, h.words, h.tags
     FROM $chunk AS c LEFT JOIN $held AS h ON h.row = c.row WHERE c.row > ? ORDER BY c.row
@@ -54,8 +54,7 @@ def problems(session: Session, settings: Settings, fresh: Session) -> list[str]:
     if not is_complete(session):
         return ["tags are open; the next add or delete finishes them, then ask again"]
     wrong = defaultdict[str, list[object]](list)
-    sql = f"SELECT {', '.join(COLUMNS)} FROM $chunk WHERE row > ? ORDER BY row"
-    for page in pages(session, sql, _PAGE):
+    for page in pages(session, _CHUNKS, _PAGE):
         insert_chunks(fresh, COLUMNS, page)
         for *columns, _, _ in page:
             stored = StoredChunk(*columns)
@@ -115,14 +114,12 @@ def _chunks_of(
         for row, *fact in session.rows(sql, [row for row, *_ in page]):
             facts.setdefault(row, Counter())[tuple(fact)] += 1
         for row, length, proposed, words, packed in page:
-            phrases, codes = unpack_tags(proposed)
-            tags, roles = unpack_tags(packed or b"")
             yield (
                 row,
                 length,
-                sorted((terms.get(id_, ()), n) for id_, n in zip(phrases, codes, strict=True)),
+                sorted((terms.get(id_, ()), n) for id_, n in unpack_pairs(proposed)),
                 sorted(terms.get(id_, ()) for id_ in unpack_words(words or b"")),
-                sorted((terms.get(id_, ()), n) for id_, n in zip(tags, roles, strict=True)),
+                sorted((terms.get(id_, ()), n) for id_, n in unpack_pairs(packed or b"")),
                 facts.get(row),
             )
 
@@ -146,21 +143,16 @@ def rebuild(session: Session, settings: Settings) -> int:
         session.run(f"DELETE FROM ${table}")
     session.run("DELETE FROM $embedding WHERE row NOT IN (SELECT row FROM $chunk)")
     write_meta(session, {"text_version": str(TEXT_VERSION)})
-    write_counts(session, _counted(session)._replace(length=0))
-    n = 0
+    counts = _counted(session)
+    write_counts(session, counts._replace(length=0))
     for page in pages(session, _CHUNKS, _PAGE):
-        rows = [row for (row,) in page]
-        stored = chunks_by_row(session, rows)
-        prepared = [
-            prepare(stored[row].chunk(), to_given(stored[row].given).tagged, settings)
-            for row in rows
-        ]
-        write_derived(session, prepared, rows)
-        n += len(rows)
+        stored = [StoredChunk(*columns) for *columns, _, _ in page]
+        prepared = [prepare(each.chunk(), to_given(each.given).tagged, settings) for each in stored]
+        write_derived(session, prepared, [each.row for each in stored])
     vocabulary, left = None, 1
     while left:
         left, vocabulary = complete(session, settings, _PAGE, vocabulary)
-    return n
+    return counts.chunks
 
 
 def _counted(session: Session) -> Counts:

@@ -13,6 +13,7 @@ import stat
 import subprocess
 import sys
 import threading
+import time
 from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -171,16 +172,12 @@ class Converter(Closing):
                 env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
                 start_new_session=True,
             )
-        child, late = self._child, threading.Event()
+        child = self._child
         assert child.stdin
         assert child.stdout
         request = {"name": name, "data": b64encode(data).decode(), **asdict(self.limits)}
-
-        def end() -> None:
-            late.set()
-            _kill(child)
-
-        timer = threading.Timer(self.limits.seconds, end)
+        deadline = time.monotonic() + self.limits.seconds
+        timer = threading.Timer(self.limits.seconds, _kill, [child])
         timer.start()
         try:
             child.stdin.write(json.dumps(request).encode() + b"\n")
@@ -189,7 +186,7 @@ class Converter(Closing):
         except (OSError, ValueError):  # it has ended
             self.close()
             reason = "took more memory than allowed, or broke the converter"
-            if late.is_set():
+            if time.monotonic() >= deadline:
                 reason = f"took longer than {self.limits.seconds:g} seconds"
             raise ConversionError(f"{name}: {reason}") from None
         except BaseException:  # Ctrl-C

@@ -30,6 +30,7 @@ _COOKIES = re.compile(
     r"(?i)\bcookies?\b.*\b(?:accept|agree|consent|privacy|policy|we use|uses)\b|"
     r"\b(?:accept|agree|consent|we use|uses)\b.*\bcookies?\b"
 )
+_PARSER = lxml.html.HTMLParser(remove_comments=True, remove_pis=True)
 _LEADER = re.compile(r"(?:[.·…] ?){5}")
 _BLOCKS = "p|div|ul|ol|li|table|tr|td|th|dl|section|aside|header|center|blockquote"
 
@@ -42,7 +43,7 @@ def read_html(text: str) -> tuple[str, str]:
     """
     text = re.sub(r"\A\s*<\?xml[^<>]*\?>", "", text.replace("\0", ""))
     try:
-        page = lxml.html.document_fromstring(text)
+        page = lxml.html.document_fromstring(text, parser=_PARSER)
     except (etree.ParserError, etree.XMLSyntaxError, ValueError) as error:
         raise ConversionError(f"is not HTML: {error}") from error
     title = " ".join((page.findtext(".//title") or "").split())
@@ -61,22 +62,14 @@ def read_html(text: str) -> tuple[str, str]:
         _entitle(term)
     for code in list(body.iter("code", "tt")):  # else each word becomes a code of its own
         if not list(code.iter("a", "br")):
-            text = code.text_content()
-            for part in list(code):
-                code.remove(part)
-            code.text = text
+            etree.strip_tags(code, "*")
     html = etree.tostring(body, encoding="unicode", method="html", with_tail=False)
     return html, re.split(r" [—–|·»] | - ", title)[0]
 
 
 def _remove_surroundings(body: Any) -> None:
     half = _letters(body) / 2
-    for element in list(body.iter()):
-        if element is body:
-            continue
-        if not isinstance(element.tag, str):  # a comment
-            _drop(element)
-            continue
+    for element in list(body.iterdescendants()):
         names = f"{element.get('class', '')} {element.get('id', '')}"
         surrounds = (
             re.fullmatch(_NEVER, element.tag)
@@ -86,7 +79,7 @@ def _remove_surroundings(body: Any) -> None:
             or _AROUND.search(names)
         )
         if surrounds and _letters(element) <= half:
-            _drop(element)
+            element.drop_tree()
 
 
 def _remove_links(body: Any) -> None:
@@ -94,8 +87,8 @@ def _remove_links(body: Any) -> None:
     half = _letters(body) / 2
     for link in body.xpath(".//a[@href][not(.//img)]"):
         if _ALONE.fullmatch(link.text_content()):
-            _drop(link)
-    for element in reversed(list(body.iter(*_BLOCKS.split("|")))):
+            link.drop_tree()
+    for element in reversed(list(body.iterdescendants(*_BLOCKS.split("|")))):
         text, links = element.text_content(), list(element.iter("a"))
         linked, letters = sum(map(_letters, links)), _letters(element)
         is_cookies = len(text) < 400 and _COOKIES.search(" ".join(text.split()))
@@ -106,7 +99,7 @@ def _remove_links(body: Any) -> None:
         )
         is_menu &= letters <= half and not list(element.iter("p", "pre", "dd", "code"))
         if is_cookies or is_blank or is_menu:
-            _drop(element)
+            element.drop_tree()
 
 
 def _entitle(term: Any) -> None:
@@ -121,17 +114,12 @@ def _entitle(term: Any) -> None:
     definitions.tag, term.tag = "div", "p"
     del term.attrib["id"]
     if not is_symbol:
-        _drop(term)
+        term.drop_tree()
     for definition in definitions.findall("dd"):
         definition.tag = "div"
     for other in definitions.findall("dt"):
         if not other.get("id"):
             other.tag = "p"
-
-
-def _drop(element: Any) -> None:
-    if element.getparent() is not None:
-        element.drop_tree()
 
 
 def _letters(element: Any) -> int:

@@ -125,9 +125,7 @@ class SpreadingStep:
         owner, tags, is_title, _, _ = self.view.mentions_of(seeds)
         trust = np.zeros(len(seeds))
         named = is_title & is_in_sorted(tags, self.cues)
-        shares = self.cue_trust[self.cues.searchsorted(tags[named])].tolist()
-        for seed, share in zip(owner[named].tolist(), shares, strict=True):  # a handful
-            trust[seed] = max(trust[seed], share)
+        np.maximum.at(trust, owner[named], self.cue_trust[self.cues.searchsorted(tags[named])])
         return trust
 
     def from_cues(self, mass: FloatArray) -> Layer:

@@ -7,8 +7,9 @@ from contextlib import closing
 from itertools import compress
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import networkx as nx
 import numpy as np
 
 from hebbgraph.errors import ParameterError, StorageError, check_whole
@@ -19,9 +20,6 @@ from hebbgraph.records import Chunk, Neighbor, Tag
 from hebbgraph.store.chunks import chunks_by_id
 from hebbgraph.store.sqlite import SQLiteDatabase
 from hebbgraph.upkeep import problems, statistics
-
-if TYPE_CHECKING:
-    import networkx as nx
 
 
 class AskingVerbs(OpenNamespace):

@@ -19,25 +19,16 @@ from hebbgraph.text.shapes import languages_of
 
 
 class ProposedAs(IntEnum):
-    """What a chunk proposes a phrase as; the numbers are stored."""
+    """What a chunk proposes a phrase as, by its kind; the numbers are stored."""
 
-    TITLE = 0
+    TITLE = SUBJECT = 0
     GIVEN = 1
-    OTHER = 2  # a name, a code, or several words
-    OPENER = 3  # a word that only opens sentences, or occurs once
+    NAME = TERM = 2  # a name, a code, or several words
+    OPENER = MENTION = 3  # a word that only opens sentences, or occurs once
     CAPITAL = 4  # a single word with a capital
     NOUN = 5
 
 
-_PROPOSED_AS = {
-    "title": ProposedAs.TITLE,
-    "subject": ProposedAs.TITLE,
-    "given": ProposedAs.GIVEN,
-    "opener": ProposedAs.OPENER,
-    "mention": ProposedAs.OPENER,
-    "capital": ProposedAs.CAPITAL,
-    "noun": ProposedAs.NOUN,
-}
 #: Mentions that a proposal justifies, by :class:`ProposedAs`; a phrase with more mentions is
 #: incidental. So one in four mentions must propose a name, and every mention an opener.
 WORTH = (TITLE_WORTH, 0, 4, 1, CAPITAL_WORTH, 3)
@@ -68,7 +59,7 @@ def prepare(chunk: Chunk, tagged: Iterable[str] | None, settings: Settings) -> P
     for kind, keys in zip(("title", "given"), named_by_links(chunk), strict=True):
         by_kind.setdefault(kind, []).extend(keys)
     proposed = [
-        (key, _PROPOSED_AS.get(kind, ProposedAs.OTHER))
+        (key, ProposedAs[kind.upper()])
         for kind, keys in by_kind.items()
         for key in dict.fromkeys(keys)
     ]

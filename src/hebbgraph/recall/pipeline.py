@@ -124,8 +124,17 @@ class RecallVerbs:
             If the embedder fails.
         """
         self._check_text_version()
-        text, notes = _checked_question(question)
-        _check_options(k, min_score, steps, recall_id)
+        if not isinstance(question, str):
+            raise ParameterError(f"a question is a str, got {type(question).__name__}")
+        text, note = usable_question(question)
+        if not text.strip():
+            raise ParameterError("the question is empty; ask something")
+        check_whole(k, "k", MAX_K)
+        check_share(min_score, "min_score")
+        if not isinstance(steps, Sequence) or not all(hasattr(step, "finish") for step in steps):
+            raise ParameterError(f"steps is a list of RankStep objects, got {steps!r:.80}")
+        if recall_id is not None:
+            check_name(recall_id, "recall_id")
         options = _Options(
             k=k,
             depth=max([k, *(step.depth(k) for step in steps)]),
@@ -139,12 +148,12 @@ class RecallVerbs:
             id=recall_id or uuid.uuid4().hex,
         )
         try:
-            return self._recall(text, options, notes)
+            return self._recall(text, options, note)
         except ConnectionLostError:
-            return self._recall(text, options, notes)
+            return self._recall(text, options, note)
 
-    def _recall(self, text: str, options: _Options, notes: list[str]) -> Recall:
-        seeds, unit, notes = options.seeds, options.vector, list(notes)
+    def _recall(self, text: str, options: _Options, note: str | None) -> Recall:
+        seeds, unit, notes = options.seeds, options.vector, [note] if note else []
         if unit is None and seeds is None and self.embedder is not None:
             unit = embed_question(self.embedder, text)
         tags = self._tags_in(text, notes)
@@ -300,26 +309,6 @@ class RecallVerbs:
         if session.meta.get("open_tags", "0") != "0":
             notes.append(_OPEN_TAGS)
         return notes
-
-
-def _checked_question(question: str) -> tuple[str, list[str]]:
-    if not isinstance(question, str):
-        raise ParameterError(f"a question is a str, got {type(question).__name__}")
-    text, note = usable_question(question)
-    if not text.strip():
-        raise ParameterError("the question is empty; ask something")
-    return text, [] if note is None else [note]
-
-
-def _check_options(
-    k: int, min_score: float | None, steps: Sequence[RankStep], recall_id: str | None
-) -> None:
-    check_whole(k, "k", MAX_K)
-    check_share(min_score, "min_score")
-    if not isinstance(steps, Sequence) or not all(hasattr(step, "finish") for step in steps):
-        raise ParameterError(f"steps is a list of RankStep objects, got {steps!r:.80}")
-    if recall_id is not None:
-        check_name(recall_id, "recall_id")
 
 
 def _checked_seeds(seeds: Iterable[tuple[str, float]]) -> dict[str, float]:

@@ -81,8 +81,6 @@ class WordSearch:
         """Return the n best chunks and their BM25; of equal ones those with the smaller ids."""
         df = {word: self.words[word].df for word in self.weights}
         order = sorted(filter(df.get, df), key=lambda word: (df[word], word))
-        if not order:
-            return np.empty(0, np.int64), np.empty(0)
         weights = {
             word: self.weights[word] * idf(df[word], self.snapshot.n_chunks) for word in order
         }

@@ -99,12 +99,11 @@ def dumped(value: object) -> str:
 def loaded(text: str) -> dict[str, Any]:
     """Return a JSON object that was stored; raise DamagedIndexError if it is none."""
     try:
-        found: dict[str, Any] = dict(json.loads(text))
+        return dict(json.loads(text))
     except (ValueError, TypeError) as error:
         raise DamagedIndexError(
             f"a value in the database is damaged ({error}); restore a backup"
         ) from error
-    return found
 
 
 def chunks_by_row(session: Session, rows: Iterable[int]) -> dict[int, StoredChunk]:

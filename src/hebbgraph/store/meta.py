@@ -43,15 +43,9 @@ def vector_units(vector: FloatArray) -> IntArray:
 
 def read_counts(session: Session) -> Counts:
     """Return the counts of the state that a transaction sees."""
-    meta = session.meta
-    packed = base64.b64decode(meta.get("vector_sum", ""))
-    return Counts(
-        int(meta.get("changes", 0)),
-        int(meta.get("chunks", 0)),
-        int(meta.get("length", 0)),
-        int(meta.get("vectors", 0)),
-        np.frombuffer(packed, "<i8"),
-    )
+    packed = base64.b64decode(session.meta.get("vector_sum", ""))
+    numbers = (int(session.meta.get(name, 0)) for name in Counts._fields[:-1])
+    return Counts._make([*numbers, np.frombuffer(packed, "<i8")])
 
 
 def write_counts(session: Session, counts: Counts) -> None:

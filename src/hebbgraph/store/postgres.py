@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 from hebbgraph.errors import (
     ClosedIndexError,
@@ -220,9 +221,5 @@ def schema_name(namespace: str) -> str:
 
 def _read_back(schema: str) -> str:
     """Return the namespace that a schema's name spells out; of a long one it is a digest."""
-
-    def plain(match: re.Match[bytes]) -> bytes:
-        return b"_" if match[1] == b"_" else bytes.fromhex(match[1].decode())
-
-    safe = schema.removeprefix(_PREFIX).encode()
-    return re.sub(rb"_(_|[0-9a-f]{2})", plain, safe).decode(errors="replace")
+    safe = schema.removeprefix(_PREFIX).replace("__", "_5f")
+    return unquote(re.sub("_([0-9a-f]{2})", r"%\1", safe))

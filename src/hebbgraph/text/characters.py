@@ -29,10 +29,6 @@ _VULGAR_FRACTION = re.compile("(?=[¼-¾⅐-⅞↉])")
 
 
 def _fold_character(char: str) -> str:
-    if char in _LETTERS:
-        return _LETTERS[char]
-    if char in _PUNCTUATION:
-        return _PUNCTUATION[char]
     category = unicodedata.category(char)
     code = ord(char)
     if category == "Cf":
@@ -49,7 +45,7 @@ def _fold_character(char: str) -> str:
 
 
 class _Table(dict[int, str]):
-    """Maps code points to their folded form, computed on first use."""
+    """Maps code points to their folded form, most of them computed on first use."""
 
     def __missing__(self, code: int) -> str:
         folded = _fold_character(chr(code))
@@ -58,7 +54,7 @@ class _Table(dict[int, str]):
         return folded
 
 
-_TABLE = _Table()
+_TABLE = _Table(str.maketrans(_LETTERS | _PUNCTUATION))
 
 
 def fold(text: str) -> str:
