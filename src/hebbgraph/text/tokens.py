@@ -318,8 +318,11 @@ def key_from_tokens(tokens: list[str]) -> str:
     """Return the key of a phrase given as tokens; see :func:`phrase_key`."""
     if not tokens:
         return ""
-    while len(tokens) > 2 and tokens[0] in ARTICLES:
-        tokens = tokens[1:]
+    if tokens[0] in ARTICLES and len(tokens) > 2:
+        start = 1
+        while len(tokens) - start > 2 and tokens[start] in ARTICLES:
+            start += 1
+        tokens = tokens[start:]
     if len(tokens) == 1 and (len(tokens[0]) < 2 or tokens[0] in _ANY_LANGUAGE):
         return ""
     key = " ".join(tokens)
