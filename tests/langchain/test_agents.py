@@ -9,7 +9,6 @@ import pytest
 from langchain.agents import create_agent
 from langchain.agents.middleware import AgentMiddleware
 from langchain_core.callbacks import CallbackManager
-from langchain_core.documents import Document
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.runnables import RunnableLambda
 from langchain_hebbgraph import CitationLearner, CitingMiddleware, HebbianRetriever
@@ -119,6 +118,7 @@ def searching(messages: list[BaseMessage]) -> Any:
 async def test_the_tool_shows_keys_and_teaches(retriever: HebbianRetriever) -> None:
     tool = make_tool(retriever, description="Search ships.")
     assert tool.description.startswith("Search ships. Answer from the passages.")
+    assert tool.invoke({"query": " "}) == "No passage was found."
     agent = create_agent(Scripted(answer=searching), [tool])
     with CitationLearner(retriever) as learner:
         for state in (
@@ -130,14 +130,6 @@ async def test_the_tool_shows_keys_and_teaches(retriever: HebbianRetriever) -> N
     lessons = retriever.index.lessons()
     assert cited(lessons) == [["petrel"]] * 2
     assert {lesson.actor for lesson in lessons} == {"ann", None}
-
-
-def test_keys_of_two_searches_differ(ships: list[Document]) -> None:
-    with HebbianRetriever.from_documents(ships, k=1) as retriever:
-        tool = make_tool(retriever)
-        one, two = (tool.invoke({"query": query}).split("]")[0] for query in ("Petrel", "Bread"))
-        assert one != two
-        assert tool.invoke({"query": " "}) == "No passage was found."
 
 
 @pytest.mark.parametrize("at_once", [True, False])

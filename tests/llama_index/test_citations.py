@@ -34,7 +34,6 @@ from llama_index_instrumentation.dispatcher import instrument_tags
 from llama_models import CORPUS, QUESTION, BareLLM, RuleLLM, ToolLLM, cite_moss, react
 
 from hebbgraph import HebbianIndex, Lesson
-from hebbgraph.citations import Reply, number_passages
 from hebbgraph.errors import ParameterError
 
 
@@ -211,15 +210,6 @@ def test_parts_of_a_node_are_credited_to_it(learner: CitationLearner) -> None:
     assert learner.counts == {}
 
 
-def test_other_retrievers_beside(index: HebbianGraphIndex, learner: CitationLearner) -> None:
-    own = index.as_retriever(similarity_top_k=3)
-    fused = QueryFusionRetriever([own, own], num_queries=1, llm=RuleLLM(), use_async=False)
-    formatter = CitationFormatter()
-    engine = RetrieverQueryEngine.from_args(fused, RuleLLM(), node_postprocessors=[formatter])
-    engine.query(QUESTION)
-    lesson_of(learner, index)
-
-
 def test_a_failed_request_teaches_nothing(
     index: HebbianGraphIndex, learner: CitationLearner
 ) -> None:
@@ -330,18 +320,6 @@ async def test_each_search_of_an_engine_learns_its_own(
         assert index.index.recall(question)[0].id == chunk
 
 
-async def test_an_agent_that_searches_twice(
-    index: HebbianGraphIndex, learner: CitationLearner
-) -> None:
-    tool = citing_tool(index.as_retriever(similarity_top_k=3))
-    llm = ToolLLM(searches=["What flashes?", "Where was Ida Moss born?"])
-    await FunctionAgent(tools=[tool], llm=llm).run(QUESTION)
-    lesson = lesson_of(learner, index)
-    recall = index.as_retriever(similarity_top_k=3).recall("Where was Ida Moss born?")
-    assert recall[0].id == "moss"
-    assert lesson.question == ""
-
-
 async def test_an_answer_may_cite_an_earlier_turn(
     index: HebbianGraphIndex, learner: CitationLearner
 ) -> None:
@@ -430,13 +408,6 @@ def test_a_learner_leaves_no_handler(index: HebbianGraphIndex) -> None:
         learner.install()
         assert len(root.event_handlers) + len(root.span_handlers) == len(before) + 2
     assert [*root.event_handlers, *root.span_handlers] == before
-
-
-def test_an_answer_that_no_engine_gave(index: HebbianGraphIndex, learner: CitationLearner) -> None:
-    recall = index.as_retriever(similarity_top_k=4).recall(QUESTION)
-    prompt = number_passages(recall).text
-    assert learner.learn([recall], [Reply(cite_moss(prompt), prompt)]).result(60).cited == ("moss",)
-    lesson_of(learner, index)
 
 
 def test_a_verdict_by_the_name_of_the_answer(tmp_path: Any, nodes: list[TextNode]) -> None:
