@@ -138,7 +138,7 @@ def spread(
     certainty = 1.0 - p.doubt * step.named * (1.0 - evidence.share_held)
     seeds, mass = _seeds(candidates, f, p)
     mass = (1.0 - step.cue_share) * mass
-    trust = step.trust(seeds)
+    trust = step.trust(seeds, layer.receivers)
     layer.start(seeds, np.stack((trust * mass, (1.0 - trust) * mass)))
     layers = [layer]
     for _ in range(p.n_steps):

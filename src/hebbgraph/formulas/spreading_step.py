@@ -120,11 +120,13 @@ class SpreadingStep:
     def specificity(self, df: IntArray) -> FloatArray:
         return np.log1p(self.view.n_chunks / df) ** 2
 
-    def trust(self, seeds: IntArray) -> FloatArray:
+    def trust(self, seeds: IntArray, titled: IntArray) -> FloatArray:
         """Return the trusted share of each seed's mass: the trust in a cue that is its title."""
-        owner, tags, is_title, _, _ = self.view.mentions_of(seeds)
+        # The chunks titled by cues pass mass on beside the seeds, so they are read with them.
+        both = np.concatenate((seeds, titled[: self.parameters.beam])).astype(np.int64)
+        owner, tags, is_title, _, _ = self.view.mentions_of(both)
         trust = np.zeros(len(seeds))
-        named = is_title & is_in_sorted(tags, self.cues)
+        named = is_title & is_in_sorted(tags, self.cues) & (owner < len(seeds))
         np.maximum.at(trust, owner[named], self.cue_trust[self.cues.searchsorted(tags[named])])
         return trust
 
