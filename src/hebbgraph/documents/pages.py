@@ -47,8 +47,7 @@ def read_html(text: str) -> tuple[str, str]:
     except (etree.ParserError, etree.XMLSyntaxError, ValueError) as error:
         raise ConversionError(f"is not HTML: {error}") from error
     title = " ".join((page.findtext(".//title") or "").split())
-    body = page.find(".//body")
-    body = page if body is None else body
+    body = next(page.iter("body"), page)
     mains = body.xpath(".//main | .//*[@role='main']") or body.xpath(".//article")
     if len(mains) == 1 and _letters(mains[0]) * 4 > _letters(body):
         body = mains[0]

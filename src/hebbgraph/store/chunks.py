@@ -161,8 +161,7 @@ def _facts(key: str, value: Any) -> Iterator[Fact]:
     elif isinstance(value, int | float):
         yield key, comparable(value), None
     elif isinstance(value, dict) and value:
-        for name, part in value.items():
-            yield from _facts(f"{key}.{name}", part)
+        yield from facts_of({f"{key}.{name}": part for name, part in value.items()})
     elif isinstance(value, list) and value:
         for part in value:
             yield from _facts(key if key.endswith("[]") else f"{key}[]", part)

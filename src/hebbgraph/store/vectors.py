@@ -338,8 +338,7 @@ def _open(path: Path, *, writable: bool = False) -> _State | None:
         logger.info("%s cannot be used: %s", path, error)
         return None
     if not writable:  # plain arrays over the same pages: indexing a memmap is slow
-        rows, stamps, vectors = records
-        records = _Records(np.asarray(rows), np.asarray(stamps), np.asarray(vectors))
+        records = _Records._make(map(np.asarray, records))
     return _State(tuple(head), records, _empty(dimension))
 
 

@@ -70,8 +70,7 @@ def proposals(
     if title:
         add_names(names, shape_text(title, language), language)
     titles, given = _titles_and_given(text, title, tags, names, subjects(shaped, language))
-    if len(names) > MAX_NAMES:
-        names = dict(islice(names.items(), MAX_NAMES))
+    names = dict(islice(names.items(), MAX_NAMES))
     kinds = {**titles, **names, **titles}  # titles keep their position and kind
     if "u" in shaped.shape:
         for name in unspaced_names(text):

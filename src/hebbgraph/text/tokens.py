@@ -12,7 +12,7 @@ import tomllib
 from collections.abc import Callable
 from functools import cache
 from importlib.resources import files
-from itertools import chain
+from itertools import chain, dropwhile
 from operator import add
 from typing import Any, Generic, TypeVar
 
@@ -318,11 +318,7 @@ def key_from_tokens(tokens: list[str]) -> str:
     """Return the key of a phrase given as tokens; see :func:`phrase_key`."""
     if not tokens:
         return ""
-    if tokens[0] in ARTICLES and len(tokens) > 2:
-        start = 1
-        while len(tokens) - start > 2 and tokens[start] in ARTICLES:
-            start += 1
-        tokens = tokens[start:]
+    tokens = [*dropwhile(ARTICLES.__contains__, tokens[:-2]), *tokens[-2:]]
     if len(tokens) == 1 and (len(tokens[0]) < 2 or tokens[0] in _ANY_LANGUAGE):
         return ""
     key = " ".join(tokens)
