@@ -138,7 +138,9 @@ def read_replies(
             own = reading if call is reply else read_answer(call.answer, keys, candidates)
             cited.update(dict.fromkeys(id_ for id_ in reading.cited if id_ in own.cited))
             prompt = read_prompt(call.prompt)[0]
-            places |= {keys.keys[key]: (_result(keys, key), prompt) for key in reading.keys}
+            for key in reading.keys:
+                if (id_ := keys.keys[key]) in own.cited:
+                    places[id_] = _result(keys, key), prompt
             shown.update(dict.fromkeys(keys.ids))
             reason = _why_nothing(reading, keys)
     outcome = Outcome(reason=None if cited else reason, cited=tuple(cited), shown=tuple(shown))
