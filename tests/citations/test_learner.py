@@ -152,10 +152,10 @@ def test_what_reached_the_user_is_the_answer(index: HebbianIndex, learner: Learn
         calls = [draft, grade, final] if output is None else [draft, final, grade]
         outcome = learner.learn([recall], calls, output=output).result(60)
         assert outcome.cited == (recall[0].id,)
-    refusal = "I may not talk about boats."
-    for guarded in (refusal, {"answer": refusal}, {"question": QUESTION, "reply": refusal}):
-        outcome = learner.learn([recall], [draft], output=guarded).result(60)
-        assert outcome.reason == Reason.NOTHING_CITED
+    for said in ("I may not talk about boats.", ""):
+        for guarded in (said, {"answer": said}, {"question": QUESTION, "reply": said}):
+            outcome = learner.learn([recall], [draft], output=guarded).result(60)
+            assert outcome.reason == Reason.NOTHING_CITED
 
 
 def test_tenants_have_their_own_indexes(tmp_path: Path) -> None:

@@ -95,8 +95,8 @@ class Reply:
 def reached(replies: Sequence[Reply], output: Any) -> list[Reply]:
     """Return the replies that reached the user: drafts, gradings and failed tries did not."""
     text = read_prompt(output)[0] or read_prompt(first_field(output, *_ANSWER))[0]
-    is_read = bool(text) or is_message(output)
-    fields = [text] if is_read else [part for _, part in leaves(output) if isinstance(part, str)]
+    parts = () if text or is_message(output) else leaves(output)
+    fields = [text] if text else [part for _, part in parts if isinstance(part, str)]
     every, answers = set[str]().union(*map(_words, fields)), list[Reply]()
     for reply in replies:
         said = read_prompt(reply.answer)[0]
@@ -105,8 +105,8 @@ def reached(replies: Sequence[Reply], output: Any) -> list[Reply]:
         parsed = _words(" ".join(str(part) for _, part in leaves(reply.answer)))
         if (own and is_kept) or (every and every <= parsed):
             answers.append(reply)
-    # The application may have replaced the answer: its own text is read by the last keys.
-    return answers or [replace(reply, answer=text) if every else reply for reply in replies[-1:]]
+    # The application replaced the answer, or dropped it: its own text is read by the last keys.
+    return answers or [replace(reply, answer=text) if fields else reply for reply in replies[-1:]]
 
 
 def _is_most(own: set[str], words: set[str], text: str) -> bool:
