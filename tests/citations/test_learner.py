@@ -139,6 +139,7 @@ def test_an_agent_may_repeat_what_its_tool_cites(index: HebbianIndex, learner: L
         own = [] if "Nobody" in other.answer else [tool]
         outcome = learner.learn([recall], [*own, other, agent], output=said).result(60)
         assert outcome.cited == ((recall[0].id,) if own else ())
+    assert not learner.learn([recall], [tool, other, Reply("Seven [1].")]).result(60).cited
 
 
 def test_what_reached_the_user_is_the_answer(index: HebbianIndex, learner: Learner) -> None:
@@ -152,10 +153,10 @@ def test_what_reached_the_user_is_the_answer(index: HebbianIndex, learner: Learn
         calls = [draft, grade, final] if output is None else [draft, final, grade]
         outcome = learner.learn([recall], calls, output=output).result(60)
         assert outcome.cited == (recall[0].id,)
-    refusal = "I may not talk about boats."
-    for guarded in (refusal, {"answer": refusal}, {"question": QUESTION, "reply": refusal}):
-        outcome = learner.learn([recall], [draft], output=guarded).result(60)
-        assert outcome.reason == Reason.NOTHING_CITED
+    for said in ("I may not talk about boats.", ""):
+        for guarded in (said, {"answer": said}, {"question": QUESTION, "reply": said}):
+            outcome = learner.learn([recall], [draft], output=guarded).result(60)
+            assert outcome.reason == Reason.NOTHING_CITED
 
 
 def test_tenants_have_their_own_indexes(tmp_path: Path) -> None:

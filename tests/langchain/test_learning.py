@@ -81,7 +81,7 @@ def test_an_actor_that_is_bound_wins(retriever: HebbianRetriever) -> None:
         assert retriever.index.lessons()[-1].actor == expected
 
 
-async def test_async_streams_and_batches_teach(
+async def test_async_streams_batches_and_states_teach(
     retriever: HebbianRetriever, learner: CitationLearner
 ) -> None:
     chain = chain_of(retriever, citing("built by")) | StrOutputParser()
@@ -90,9 +90,11 @@ async def test_async_streams_and_batches_teach(
     assert "".join(chain.stream(QUESTION, config)).startswith("Ida Moss")
     assert [part async for part in chain.astream(QUESTION, config)]
     chain.batch([QUESTION, "Who built it?", "Whose is the Petrel?"], config)
+    state = RunnableLambda(lambda said: {"messages": [HumanMessage(QUESTION)], "answer": said})
+    (chain | state).invoke(QUESTION, config)
     learner.flush()
-    assert learner.counts == {"learned": 6}
-    assert cited(retriever.index.lessons()) == [["petrel"]] * 6
+    assert learner.counts == {"learned": 7}
+    assert cited(retriever.index.lessons()) == [["petrel"]] * 7
 
 
 def test_the_stores_retriever_teaches(ships: list[Document]) -> None:

@@ -14,7 +14,7 @@ from uuid import UUID
 
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.documents import Document
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import BaseMessage, HumanMessage
 from langchain_core.outputs import LLMResult
 
 from hebbgraph import HebbianIndex, Recall
@@ -253,6 +253,8 @@ class CitationLearner(Learner, BaseCallbackHandler):
         if replies and recalls:
             messages = trace.output.get("messages") if isinstance(trace.output, dict) else None
             output = messages[-1] if isinstance(messages, list) and messages else trace.output
+            if messages and isinstance(output, HumanMessage):  # another field holds the answer
+                output = {**trace.output, "messages": None}
             for recalled in unlearned:
                 recalled.is_learned = True
             actor = actor_of(self._actor, request)

@@ -95,8 +95,8 @@ class Reply:
 def reached(replies: Sequence[Reply], output: Any) -> list[Reply]:
     """Return the replies that reached the user: drafts, gradings and failed tries did not."""
     text = read_prompt(output)[0] or read_prompt(first_field(output, *_ANSWER))[0]
-    is_read = bool(text) or is_message(output)
-    fields = [text] if is_read else [part for _, part in leaves(output) if isinstance(part, str)]
+    parts = () if text or is_message(output) else leaves(output)
+    fields = [text] if text else [part for _, part in parts if isinstance(part, str)]
     every, answers = set[str]().union(*map(_words, fields)), list[Reply]()
     for reply in replies:
         said = read_prompt(reply.answer)[0]
@@ -105,8 +105,8 @@ def reached(replies: Sequence[Reply], output: Any) -> list[Reply]:
         parsed = _words(" ".join(str(part) for _, part in leaves(reply.answer)))
         if (own and is_kept) or (every and every <= parsed):
             answers.append(reply)
-    # The application may have replaced the answer: its own text is read by the last keys.
-    return answers or [replace(reply, answer=text) if every else reply for reply in replies[-1:]]
+    # The application replaced the answer, or dropped it: its own text is read by the last keys.
+    return answers or [replace(reply, answer=text) if fields else reply for reply in replies[-1:]]
 
 
 def _is_most(own: set[str], words: set[str], text: str) -> bool:
@@ -123,7 +123,8 @@ def read_replies(
 ) -> tuple[Outcome, dict[str, tuple[list[str], str]]]:
     """Read what replies cite; return also the chunks shown with each, and the prompt.
 
-    An agent may repeat what its tools cite, each under keys of its own.
+    An agent may repeat what its tools cite, each under keys of its own. Where another tool cites
+    something else by the same key, the answer must have half of the words of this one.
     """
     hits = {(hit.id, hit.text): hit for recall in recalls for hit in recall.hits}
     cited, shown, reason = dict[str, None](), dict[str, None](), Reason.NOTHING_CITED
@@ -136,7 +137,15 @@ def read_replies(
         for call, keys in [(call, keys) for call, keys in asked if keys.ids] or [(reply, seen)]:
             reading = read_answer(reply.answer, keys, candidates, denials=denials)
             own = reading if call is reply else read_answer(call.answer, keys, candidates)
-            cited.update(dict.fromkeys(id_ for id_ in reading.cited if id_ in own.cited))
+            words, rivals = _words(read_prompt(call.answer)[0]), set[str]()
+            if 2 * len(words & _words(read_prompt(reply.answer)[0])) < len(words):
+                for other, theirs in asked:
+                    if other.prompt != reply.prompt:
+                        named = read_answer(other.answer, keys, candidates).cited
+                        meant = read_answer(other.answer, theirs, candidates).cited
+                        rivals.update(id_ for id_ in named if id_ not in meant)
+            known = (id_ for id_ in reading.cited if id_ in own.cited and id_ not in rivals)
+            cited.update(dict.fromkeys(known))
             prompt = read_prompt(call.prompt)[0]
             for key in reading.keys:
                 if (id_ := keys.keys[key]) in own.cited:

@@ -146,6 +146,7 @@ def _finish_first(former: Any, number: int, frame: object) -> None:
 
     def finish() -> None:
         _finish()
+        time.sleep(0.1)  # Python loses a signal that comes just before the main thread waits again
         os.kill(os.getpid(), number)
 
     signal.signal(number, former)

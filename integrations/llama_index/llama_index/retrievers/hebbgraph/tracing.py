@@ -238,7 +238,7 @@ def _prompts(span: _Span, prompt: Any) -> list[Any]:
 def _output_of(result: Any) -> Any:
     """Return what an engine, an agent or a workflow answered; None of a stream."""
     parts = (getattr(result, name, None) for name in ("response", "result", "message"))
-    found = next((part for part in parts if part is not None and not callable(part)), None)
+    found = next((part for part in parts if part and not callable(part)), None)
     return result if found is None and isinstance(result, str) else found
 
 
