@@ -139,7 +139,6 @@ def test_an_agent_may_repeat_what_its_tool_cites(index: HebbianIndex, learner: L
         own = [] if "Nobody" in other.answer else [tool]
         outcome = learner.learn([recall], [*own, other, agent], output=said).result(60)
         assert outcome.cited == ((recall[0].id,) if own else ())
-    assert not learner.learn([recall], [tool, other, Reply("Seven [1].")]).result(60).cited
 
 
 def test_what_reached_the_user_is_the_answer(index: HebbianIndex, learner: Learner) -> None:

@@ -123,8 +123,7 @@ def read_replies(
 ) -> tuple[Outcome, dict[str, tuple[list[str], str]]]:
     """Read what replies cite; return also the chunks shown with each, and the prompt.
 
-    An agent may repeat what its tools cite, each under keys of its own. Where another tool cites
-    something else by the same key, the answer must have half of the words of this one.
+    An agent may repeat what its tools cite, each under keys of its own.
     """
     hits = {(hit.id, hit.text): hit for recall in recalls for hit in recall.hits}
     cited, shown, reason = dict[str, None](), dict[str, None](), Reason.NOTHING_CITED
@@ -137,15 +136,7 @@ def read_replies(
         for call, keys in [(call, keys) for call, keys in asked if keys.ids] or [(reply, seen)]:
             reading = read_answer(reply.answer, keys, candidates, denials=denials)
             own = reading if call is reply else read_answer(call.answer, keys, candidates)
-            words, rivals = _words(read_prompt(call.answer)[0]), set[str]()
-            if 2 * len(words & _words(read_prompt(reply.answer)[0])) < len(words):
-                for other, theirs in asked:
-                    if other.prompt != reply.prompt:
-                        named = read_answer(other.answer, keys, candidates).cited
-                        meant = read_answer(other.answer, theirs, candidates).cited
-                        rivals.update(id_ for id_ in named if id_ not in meant)
-            known = (id_ for id_ in reading.cited if id_ in own.cited and id_ not in rivals)
-            cited.update(dict.fromkeys(known))
+            cited.update(dict.fromkeys(id_ for id_ in reading.cited if id_ in own.cited))
             prompt = read_prompt(call.prompt)[0]
             for key in reading.keys:
                 if (id_ := keys.keys[key]) in own.cited:
