@@ -97,11 +97,15 @@ def reached(replies: Sequence[Reply], output: Any) -> list[Reply]:
     text = read_prompt(output)[0] or read_prompt(first_field(output, *_ANSWER))[0]
     parts = () if text or is_message(output) else leaves(output)
     fields = [text] if text else [part for _, part in parts if isinstance(part, str)]
-    every, answers = set[str]().union(*map(_words, fields)), list[Reply]()
+    words_of = {field: _words(field) for field in fields}
+    every, answers = set[str]().union(*words_of.values()), list[Reply]()
     for reply in replies:
         said = read_prompt(reply.answer)[0]
         own = _words(said)
-        is_kept = any(_is_most(own, _words(field), text) or said in field for field in fields)
+        is_kept = any(
+            said in field or _is_most(own, words, is_whole=bool(text))
+            for field, words in words_of.items()
+        )
         parsed = _words(" ".join(str(part) for _, part in leaves(reply.answer)))
         if (own and is_kept) or (every and every <= parsed):
             answers.append(reply)
@@ -109,9 +113,9 @@ def reached(replies: Sequence[Reply], output: Any) -> list[Reply]:
     return answers or [replace(reply, answer=text) if fields else reply for reply in replies[-1:]]
 
 
-def _is_most(own: set[str], words: set[str], text: str) -> bool:
-    """Return whether a reply has most of its words here, of a field also most of that."""
-    return len(own & words) >= _MOST_WORDS * max(len(own), 0 if text else len(words))
+def _is_most(own: set[str], words: set[str], *, is_whole: bool) -> bool:
+    """Return whether most of a reply's words are here; if only a field is read, most of that."""
+    return len(own & words) >= _MOST_WORDS * max(len(own), 0 if is_whole else len(words))
 
 
 def _words(text: str) -> set[str]:
