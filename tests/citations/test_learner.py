@@ -153,7 +153,8 @@ def test_what_reached_the_user_is_the_answer(index: HebbianIndex, learner: Learn
         outcome = learner.learn([recall], calls, output=output).result(60)
         assert outcome.cited == (recall[0].id,)
     for said in ("I may not talk about boats.", ""):
-        for guarded in (said, {"answer": said}, {"question": QUESTION, "reply": said}):
+        drafted = {"answer": said, "draft": draft.answer}
+        for guarded in (said, {"answer": said}, {"question": QUESTION, "reply": said}, drafted):
             outcome = learner.learn([recall], [draft], output=guarded).result(60)
             assert outcome.reason == Reason.NOTHING_CITED
 

@@ -94,16 +94,18 @@ class Reply:
 
 def reached(replies: Sequence[Reply], output: Any) -> list[Reply]:
     """Return the replies that reached the user: drafts, gradings and failed tries did not."""
-    text = read_prompt(output)[0] or read_prompt(first_field(output, *_ANSWER))[0]
-    parts = () if text or is_message(output) else leaves(output)
-    fields = [text] if text else [part for _, part in parts if isinstance(part, str)]
+    named = first_field(output, *_ANSWER)
+    text = read_prompt(output)[0] or read_prompt(named)[0]
+    is_whole = bool(text) or isinstance(named, str)  # or a guard emptied it
+    parts = () if is_whole or is_message(output) else leaves(output)
+    fields = [text] if is_whole else [part for _, part in parts if isinstance(part, str)]
     words_of = {field: _words(field) for field in fields}
     every, answers = set[str]().union(*words_of.values()), list[Reply]()
     for reply in replies:
         said = read_prompt(reply.answer)[0]
         own = _words(said)
         is_kept = any(
-            said in field or _is_most(own, words, is_whole=bool(text))
+            said in field or _is_most(own, words, is_whole=is_whole)
             for field, words in words_of.items()
         )
         parsed = _words(" ".join(str(part) for _, part in leaves(reply.answer)))
